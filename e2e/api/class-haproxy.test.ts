@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type KubernetesManifest, type KubernetesObject, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { haproxyBinary } from '../dataplane/support/haproxy-package.js'
-import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,

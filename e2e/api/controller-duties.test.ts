@@ -5,7 +5,7 @@ import { newProxyUUID, type Problem } from '@osm-ts/core'
 import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
 import { untilServed } from './support/definitions.js'

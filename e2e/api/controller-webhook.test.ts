@@ -9,9 +9,9 @@ import {
   SecretCaStore,
 } from '@osm-ts/kubernetes'
 import { parseAllDocuments } from 'yaml'
+import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type AdmissionCase, allFlags, refused, warned } from '../../packages/controller/test/admission-cases.js'
-import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
 import { untilServed } from './support/definitions.js'
@@ -58,7 +58,7 @@ describe('the validating webhook', () => {
   const review = (yaml: string): Promise<unknown> =>
     objects.check(real(yaml)).then(
       () => 'accepted',
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      (error: unknown) => errorMessage(error),
     )
 
   /** Puts rivals of a case into the mesh, and takes them away again. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess, type ControllerProcessOptions } from './support/controller-process.js'
 import { untilServed } from './support/definitions.js'

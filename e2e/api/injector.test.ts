@@ -10,7 +10,7 @@ import {
   probeBindingsAnnotation,
   resourceTypes,
 } from '@osm-ts/kubernetes'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, prepareImages, type Container, type Pod } from './stand-in/index.js'
 

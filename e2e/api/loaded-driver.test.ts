@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import { packageIntegrity } from '@osm-ts/driver-process'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, prepareImages, type Pod } from './stand-in/index.js'
 

@@ -20,6 +20,7 @@ import {
   resourceTypes,
   SecretCaStore,
 } from '@osm-ts/kubernetes'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { CuttableProxy } from './support/cuttable-proxy.js'
@@ -145,12 +146,12 @@ describe('following objects of a real API server', () => {
     const { informer, changes } = await follow(await connectKubernetes({ kubeconfig, userAgent: 'reader' }), namespace)
     await api.delete(ServiceAccount, account, { signal })
     await own.restart(signal) // ends the watch that the token had opened
-    await until(() => errorStatus(informer) === 401, 60_000)
+    await until(() => errorStatus(informer) === 401)
     const renewed = `${kubeconfig}.new`
     await writeFile(renewed, readFileSync(await makeAccount()))
     await rename(renewed, kubeconfig)
     await put(namespace, 'a', '1')
-    await until(() => changes.flat().length === 1, 60_000)
+    await until(() => changes.flat().length === 1)
     expect(informer.state()).toEqual({ state: 'synced' })
   })
 })
@@ -387,12 +388,4 @@ function errorStatus(informer: Informer<string>): number | undefined {
 async function drain(events: AsyncIterable<unknown>): Promise<void> {
   const all = events[Symbol.asyncIterator]()
   while ((await all.next()).done !== true) continue
-}
-
-async function until(condition: () => boolean, limitMs = 120_000): Promise<void> {
-  const end = performance.now() + limitMs
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`still not: ${condition.toString()}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connectKubernetes, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { sharedApiServer, type ApiServer, type AuditEvent } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, clientPod, prepareImages, type Pod as PodObject } from './stand-in/index.js'
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { isKubernetesError, type KubernetesManifest, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Authority, MemoryCaStore, pemCertificates, systemClock, TresorProvider } from '@osm-ts/core'
 import { type KubernetesManifest, type KubernetesObject, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { AdsClient } from '../bench/ads-client.js'
 import { SECRET } from '../bench/references.js'
-import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,

@@ -9,8 +9,8 @@ import {
   type KubernetesApi,
   resourceTypes,
 } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ClusterObjects } from './support/cluster-objects.js'
 import { definitionOf, untilServed } from './support/definitions.js'

@@ -12,8 +12,8 @@ import {
   resourceTypes,
   StatusWriter,
 } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ClusterObjects } from './support/cluster-objects.js'
 import { definitionOf, untilServed } from './support/definitions.js'

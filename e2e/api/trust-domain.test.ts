@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { resourceTypes } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,

@@ -6,7 +6,7 @@ import {
   type ResourceType,
   resourceTypes,
 } from '@osm-ts/kubernetes'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { previousCrds } from './previous/crds.js'
 import { previousCaSecret, previousMeshConfig, previousTrafficSplit, previousWebhook } from './previous/objects.js'

@@ -1,7 +1,7 @@
 import { request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { resourceTypes } from '@osm-ts/kubernetes'
-import { eventually } from '../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, clientPod, prepareImages, type Pod } from './stand-in/index.js'
 

@@ -1,8 +1,9 @@
 import { cp } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
+import { until } from '@osm-ts/driver-api/toolkit'
 
-import { type MeshPrograms, RealMesh, until } from './real-mesh.js'
+import { type MeshPrograms, RealMesh } from './real-mesh.js'
 import { type Summary, summarize } from './statistics.js'
 
 /** From the change of a YAML file to the moment when it is live in real Envoys. */

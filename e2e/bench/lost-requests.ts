@@ -1,4 +1,5 @@
 import { type Socket, connect } from 'node:net'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { RawClient } from '../dataplane/support/differential/raw-http.js'
 import { bytesThroughProxy } from '../dataplane/support/differential/raw-request.js'
@@ -13,7 +14,7 @@ import {
   upstreamTrafficSetting,
   workload,
 } from '../dataplane/support/yaml.js'
-import { type MeshPrograms, RealMesh, until } from './real-mesh.js'
+import { type MeshPrograms, RealMesh } from './real-mesh.js'
 import { round } from './statistics.js'
 
 /** What became of requests while policies changed. Every request is counted, on both sides. */

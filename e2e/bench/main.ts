@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureCliStart } from './cli-start.js'
@@ -84,7 +85,7 @@ async function run(): Promise<void> {
     } catch (error) {
       // What the others measured is worth having. A target that is missed is no failure; one that could not be measured is.
       console.error(error)
-      results[name] = { failed: error instanceof Error ? error.message : String(error) }
+      results[name] = { failed: errorMessage(error) }
       process.exitCode = 1
     }
     seconds[name] = Math.round((performance.now() - start) / 100) / 10

@@ -4,8 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
-
-import { until } from './real-mesh.js'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 interface Address {
   readonly host: string

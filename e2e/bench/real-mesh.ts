@@ -5,9 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { ProxyStatus } from '@osm-ts/core'
 import { type RunningMesh, startMesh } from '@osm-ts/standalone'
-
-const POLL_MS = 4
-const TIMEOUT_MS = 30_000
+import { until } from '@osm-ts/driver-api/toolkit'
 
 /** Where the programs of a mesh are. */
 export interface MeshPrograms {
@@ -125,14 +123,5 @@ export class RealMesh {
     await this.mesh.stop()
     this.#abort.abort()
     await rm(this.scratch, { recursive: true, force: true })
-  }
-}
-
-/** Asks until it holds. */
-export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come within ${TIMEOUT_MS / 1000} s`)
-    await pause(POLL_MS)
   }
 }

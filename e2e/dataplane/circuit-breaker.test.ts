@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { overHttp2 } from './support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore } from './support/store.js'
 import { throughProxy, type Answer } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import {
   account,
   egress,

@@ -2,11 +2,11 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { localInstance } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 
 import { throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
 
 const WEST = 'region/zone/group/west'

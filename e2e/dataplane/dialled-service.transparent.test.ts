@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle, run } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
 
 const PORT = 8080

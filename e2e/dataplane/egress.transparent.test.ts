@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Oracle } from '@osm-ts/oracle'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { outcomeOf, verdictOnDialled } from './support/differential/dialled.js'
 import { parsed } from './support/differential/topology.js'
 import { inside, type Inside, type InsideAnswer, type Question } from './support/inside.js'
 import { kernelTestObstacle } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { eventually } from './support/wait.js'
 import { account, egress, ignoredNamespace, meshConfig, routeGroup, service, workload } from './support/yaml.js'
 
 const authority = testAuthority('an outside authority')

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type ProgramOutside, startOutside } from './support/program-outside.js'
 import { httpAndTcpWorkload, workloadAt } from './support/http-and-tcp.js'
@@ -8,7 +9,6 @@ import { loadInside } from './support/inside-load.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle, run } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, service, withSpec, workload } from './support/yaml.js'
 
 const HTTP = 8080

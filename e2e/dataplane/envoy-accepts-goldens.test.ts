@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { envoyBinary } from './support/mesh.js'
-import { eventually } from './support/wait.js'
 import { type ResourceJson, type TestSecrets, writeXdsFiles } from './support/xds-files.js'
 
 const goldens = new URL('../../packages/driver-envoy/src/testdata/out/', import.meta.url)

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 
 import { StatusCode } from '@osm-ts/envoy-api/envoy/type/v3/http_status_pb.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type AuthorizationService, startAuthorizationService } from './support/authorization-service.js'
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'
 import { type Answer, type RequestOptions, throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { meshConfig } from './support/yaml.js'
 
 type Settings = Readonly<Record<string, unknown>>

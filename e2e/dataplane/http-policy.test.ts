@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop, shopPolicy, shopSplit } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { meshConfig } from './support/yaml.js'
 
 const store = 'http://store.shop:8080'

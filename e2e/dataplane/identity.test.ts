@@ -11,12 +11,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type CertificateSubject, newProxyUUID } from '@osm-ts/core'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { issueLike } from './support/authority.js'
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { account, service, trafficTarget } from './support/yaml.js'
 
 const SERVER_NAME = 'store-v1.shop.svc.cluster.local'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { loadInside } from './support/inside-load.js'
 import { workloadAt } from './support/http-and-tcp.js'
@@ -6,7 +7,6 @@ import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle, run } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { type ProgramOutside, startOutside } from './support/program-outside.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, service, workload } from './support/yaml.js'
 
 const PORT = 8080

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, service, workload } from './support/yaml.js'
 
 const inZone = (zone: string) => ({ 'topology.kubernetes.io/zone': zone })

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore } from './support/store.js'
-import { eventually } from './support/wait.js'
 import { meshConfig } from './support/yaml.js'
 
 describe('the log level of the control plane', () => {

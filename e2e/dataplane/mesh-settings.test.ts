@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore, echo } from './support/store.js'
 import { openTcp, throughProxy, type Answer } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { meshConfig, service } from './support/yaml.js'
 
 type Settings = Readonly<Record<string, unknown>>

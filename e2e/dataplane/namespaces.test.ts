@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { account, document, egress, egressGateway, meshConfig, service, workload } from './support/yaml.js'
 
 const policies = 'policy.openservicemesh.io/v1alpha1'

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type ProgramOutside, startOutside } from './support/program-outside.js'
 import { httpAndTcpWorkload, workloadAt } from './support/http-and-tcp.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, withSpec, workload } from './support/yaml.js'
 
 const PORT = 8080

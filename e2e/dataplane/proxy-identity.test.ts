@@ -4,11 +4,11 @@ import { connect as tlsConnect } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { KindMap } from '@osm-ts/core'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { issueLike } from './support/authority.js'
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'
-import { eventually } from './support/wait.js'
 import { account, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
 
 type Instance = Pick<KindMap['WorkloadInstance'], 'metadata' | 'spec'>

@@ -3,12 +3,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { narrowEnvoy, type NarrowEnvoy, tooLargeForEnvoy } from './support/narrow-envoy.js'
 import { shop, shopPolicy } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'
-import { eventually as eventuallyWithin } from './support/wait.js'
 import { account, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
 import { programs } from './support/mesh.js'
 
@@ -22,9 +22,6 @@ const openLonely = trafficTarget('shop/lonely', {
 const BOUND_MS = 120_000
 
 jest.setTimeout(4 * BOUND_MS)
-
-const eventually: typeof eventuallyWithin = (ask, accept, options) =>
-  eventuallyWithin(ask, accept, { timeoutMs: BOUND_MS, ...options })
 
 describe('what Envoy refuses', () => {
   let mesh: TestMesh

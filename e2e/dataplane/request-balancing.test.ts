@@ -1,10 +1,10 @@
 import { Agent, request as httpRequest } from 'node:http'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { callOver, withHttp2 } from './support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, service, workload } from './support/yaml.js'
 
 const REQUESTS = 12

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
 import { type OpenConnection, openTcp, openUpgrade } from './support/traffic.js'
 import { shopPolicy, shopSplit, shopWorkloads } from './support/shop.js'
-import { eventually } from './support/wait.js'
 import { account, meshConfig, routeGroup, service, tcpRoute, trafficTarget, workload } from './support/yaml.js'
 
 const allow = (from: readonly `${string}/${string}`[]): readonly string[] => [

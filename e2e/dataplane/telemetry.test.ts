@@ -2,12 +2,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type Collector, startLogCollector, startSpanCollector } from './support/collector.js'
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { extensionService, meshConfig, telemetry } from './support/yaml.js'
 
 /** The keys that OSM writes of a request. */

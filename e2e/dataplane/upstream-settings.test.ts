@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { startRateLimitService, type RateLimitService } from './support/rate-limit-service.js'
 import { clientAndStore, echo } from './support/store.js'
 import { openTcp, throughProxy, type Answer } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { meshConfig, upstreamTrafficSetting } from './support/yaml.js'
 
 const store = 'http://store.shop:8080'

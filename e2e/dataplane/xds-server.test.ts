@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { narrowEnvoy, type NarrowEnvoy, tooLargeForEnvoy } from './support/narrow-envoy.js'
 import { shop, shopPolicy } from './support/shop.js'
 import { type OpenConnection, openUpgrade, throughProxy } from './support/traffic.js'
-import { eventually } from './support/wait.js'
 import { routeGroup, trafficTarget } from './support/yaml.js'
 
 /** The last responses of one proxy, as the debug page of the xDS server shows them. */

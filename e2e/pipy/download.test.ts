@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { eventually, injectorContext, resolveValue, testAuthority } from '@osm-ts/driver-testkit'
+import { injectorContext, resolveValue, testAuthority } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { patch } from '../../packages/driver-pipy/src/bootstrap/patch.js'
 import { CONTROL_PLANE, sidecarName } from './support/base-config.js'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, startTestMesh, type TestMesh } from '../dataplane/support/mesh.js'
 import { openTcp, throughProxy } from '../dataplane/support/traffic.js'
-import { eventually } from '../dataplane/support/wait.js'
 import {
   account,
   meshConfig,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PluginChain } from '@osm-ts/driver-api/policy'
 import { guardedScript, type PipyConfig } from '@osm-ts/driver-pipy'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import type { Seen } from './support/apps.js'
 import { type Answer, open, through } from './support/calls.js'
-import { eventually } from '../dataplane/support/wait.js'
 import { sidecarName } from './support/base-config.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'

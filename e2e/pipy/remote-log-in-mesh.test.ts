@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, programs, startTestMesh } from '../dataplane/support/mesh.js'
 import { throughProxy } from '../dataplane/support/traffic.js'
-import { eventually } from '../dataplane/support/wait.js'
 import { account, meshConfig, service, workload } from '../dataplane/support/yaml.js'
 
 describe('the remote log of a mesh of class pipy', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../dataplane/support/wait.js'
 import type { Seen } from './support/apps.js'
 import { principalOf, SERVICE } from './support/base-config.js'
 import { type Answer, inTheClear, intrude, open, through } from './support/calls.js'

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { eventually, injectorContext, resolveValue } from '@osm-ts/driver-testkit'
+import { injectorContext, resolveValue } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { patch } from '../../packages/driver-pipy/src/bootstrap/patch.js'
 import { RepoFixture } from '../../packages/driver-pipy/test/repo-fixture.js'

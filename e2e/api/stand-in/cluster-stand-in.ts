@@ -5,7 +5,7 @@ import {
   type ResourceType,
   resourceTypes,
 } from '@osm-ts/kubernetes'
-import { eventually } from '../../dataplane/support/wait.js'
+import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 import type { HostEntry, MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { createPodNetwork, type ApiServer } from '../harness/index.js'
 import type { Images } from './container-command.js'
@@ -266,7 +266,7 @@ export class ClusterStandIn {
     } catch (error) {
       if (this.#abort.signal.aborted) return
       if (isKubernetesError(error) && (error.conflict || error.notFound)) return
-      this.#faults.push(error instanceof Error ? error.message : String(error))
+      this.#faults.push(errorMessage(error))
       this.#faults.splice(0, this.#faults.length - 20)
     }
   }

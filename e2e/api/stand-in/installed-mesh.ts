@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { resourceTypes } from '@osm-ts/kubernetes'
-import { eventually } from '../../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import type { ApiServer } from '../harness/index.js'
 import type { ClusterStandIn } from './cluster-stand-in.js'
 import { chart, helm } from './helm.js'

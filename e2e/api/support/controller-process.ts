@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../../dataplane/support/wait.js'
 import { ChildProgram } from '../harness/index.js'
 
 const bundle = fileURLToPath(new URL('../../../packages/controller/dist/osm-controller.mjs', import.meta.url))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import { Connections } from '../../../packages/driver-testkit/src/actor/connections.js'
 import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
 import type { App, Call, Certificate } from '../../../packages/driver-testkit/src/actor/protocol.js'
@@ -88,6 +89,6 @@ async function answer(request: IncomingMessage, response: ServerResponse, connec
     const made = await perform((await json(request)) as Call, connections)
     response.setHeader('content-type', 'application/json').end(JSON.stringify(made))
   } catch (error) {
-    response.writeHead(400).end(error instanceof Error ? error.message : String(error))
+    response.writeHead(400).end(errorMessage(error))
   }
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import { root } from '../../../tools/lib/paths.mjs'
 import { noteOfFolder } from '../../../tools/reports/test-report.mjs'
 import type { SharedCluster } from './shared-cluster.js'
@@ -16,7 +17,7 @@ export async function reportOnFailure<T>(cluster: SharedCluster, what: string, w
     await writeReport(cluster, folder, error).catch((problem: unknown) => {
       throw new AggregateError([error, problem], `${String(error)}; and no report could be written`)
     })
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${noteOfFolder(folder)}`, {
+    throw new Error(`${errorMessage(error)}\n${noteOfFolder(folder)}`, {
       cause: error,
     })
   }

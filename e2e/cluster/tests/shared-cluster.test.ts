@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { eventually } from '../../dataplane/support/wait.js'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { appPod, callFrom } from '../support/app-pod.js'
 import type { Release } from '../support/cluster-locks.js'
 import { SharedCluster } from '../support/shared-cluster.js'

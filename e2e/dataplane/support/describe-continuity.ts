@@ -2,12 +2,12 @@ import { connect as tlsConnect } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { issueLike } from './authority.js'
 import { startTestMesh, type TestMesh } from './mesh.js'
 import { shop, shopSplit } from './shop.js'
 import { load, throughProxy } from './traffic.js'
-import { eventually } from './wait.js'
 
 const url = 'http://store.shop:8080/books/1?delay=20'
 

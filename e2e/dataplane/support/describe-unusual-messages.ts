@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { kernelTestObstacle, run } from './kernel.js'
 import { programs, startTestMesh, type TestMesh } from './mesh.js'
-import { eventually } from './wait.js'
 import { account, meshConfig, service, workload } from './yaml.js'
 
 const PORT = 8080

@@ -7,10 +7,10 @@ import { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { issueLike, issueNames, rootsIn } from './authority.js'
 import { type TestMesh, programs, startTestMesh } from './mesh.js'
 import { load, throughProxy } from './traffic.js'
-import { eventually } from './wait.js'
 import { account, egress, meshConfig, type Qualified, secret, workload } from './yaml.js'
 
 interface Identity {

@@ -13,9 +13,9 @@ import {
   type RunningMesh,
   startMesh,
 } from '@osm-ts/standalone'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { noteCrash } from './crashes.js'
-import { eventually } from './wait.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const apps = join(root, 'e2e/dataplane/support/apps')

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ProxyStatus } from '@osm-ts/core'
 import { resourceTypes } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import type { InsideAnswer } from '../../dataplane/support/inside.js'
-import { eventually } from '../../dataplane/support/wait.js'
 import { PipyCluster } from './cluster.js'
 
 const signal = AbortSignal.timeout(400_000)

@@ -1,8 +1,8 @@
 import type { Credential } from '@osm-ts/driver-api'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 import { testAuthority, type TestAuthority } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../../dataplane/support/wait.js'
 import { type App, freeAddresses, httpApp, tcpApp } from './apps.js'
 import { type Account, baseConfig, CONTROL_PLANE, principalOf, SERVICE, sidecarName } from './base-config.js'
 import { type Channel, type FurtherCredentials, startChannel, type WorkerWord } from './channel.js'

@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 import type { MeshEvent } from '@osm-ts/standalone'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { run } from '../../dataplane/support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from '../../dataplane/support/mesh.js'
-import { eventually } from '../../dataplane/support/wait.js'
 import {
   account,
   meshConfig,

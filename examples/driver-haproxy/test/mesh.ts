@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 import type { Credential } from '@osm-ts/driver-api'
 import { hashPart } from '@osm-ts/driver-api/policy'
-import { FakeHost, Latest, plainMesh, type TestAuthority, type TestPolicy, trustOf } from '@osm-ts/driver-testkit'
+import { FakeHost, plainMesh, type TestAuthority, type TestPolicy, trustOf } from '@osm-ts/driver-testkit'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
 import { CERTIFICATE } from '../agent/files.mjs'
 import { ask as askHaproxy, describeWorker } from '../agent/runtime.mjs'

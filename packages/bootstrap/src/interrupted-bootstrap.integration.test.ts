@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { customResourceDefinitions, resourceTypes } from '@osm-ts/kubernetes'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { Bootstraps, clusterWithPreset, configOf, mutatingOf, rootOf, trustOf } from '../test/bootstrap-fixture.js'
 import type { MemoryCluster } from '../test/memory-cluster.js'
-import { until } from '../test/until.js'
 
 const { CustomResourceDefinition, MutatingWebhookConfiguration, Secret, ValidatingWebhookConfiguration } = resourceTypes
 

@@ -1,6 +1,7 @@
-import { backoffMs, type Clock, pause, type Random } from '@osm-ts/core'
+import { type Clock, pause, type Random } from '@osm-ts/core'
 import { isKubernetesError, mayPass } from '@osm-ts/kubernetes'
 import { isOsmError, type Logger } from '@osm-ts/driver-api'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { BootstrapErrorCode } from './error-codes.js'
 
@@ -39,7 +40,7 @@ export async function persist<T>(
     } catch (error) {
       signal.throwIfAborted()
       if (!canPass(error)) throw error
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorMessage(error)
       logger.warn(
         { step, error: message, ...(isOsmError(error) && { code: error.code }), failures },
         'a step failed; trying again',

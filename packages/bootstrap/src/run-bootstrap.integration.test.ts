@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import {
   Bootstraps,
@@ -13,7 +14,6 @@ import {
   trustOf,
   webhookSettings,
 } from '../test/bootstrap-fixture.js'
-import { until } from '../test/until.js'
 import { webhooksOf } from './webhooks/write-webhook-configuration.js'
 
 const { CustomResourceDefinition, MeshConfig, MutatingWebhookConfiguration, Secret, ValidatingWebhookConfiguration } =

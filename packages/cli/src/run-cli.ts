@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { isOsmError, type OsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { CliContext } from './cli-context.js'
 import { loadConfig } from './config/cli-config.js'
@@ -37,10 +38,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 export function describeError(error: unknown, verbose: boolean): string {
   const lines = isOsmError(error)
     ? [`osm: ${error.message} [${error.code}]`, ...hintOf(error)]
-    : [
-        `osm: ${error instanceof Error ? error.message : String(error)}`,
-        ...(verbose ? [] : ['  add --verbose for a stack trace']),
-      ]
+    : [`osm: ${errorMessage(error)}`, ...(verbose ? [] : ['  add --verbose for a stack trace'])]
   const stack = verbose && error instanceof Error ? [...stackLines(error), ...causes(error.cause)] : []
   return [...lines, ...stack].map((line) => `${line}\n`).join('')
 }

@@ -1,8 +1,7 @@
 import type { MeshConfigurator, Metrics, ProcessLogger } from '@osm-ts/core'
 import { debugLimits, listen, type ListenAddress } from '@osm-ts/program'
 import type { FastifyInstance } from 'fastify'
-
-import { untilAborted } from './supervision.js'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 /** What a {@link DebugSwitch} needs. */
 export interface DebugSwitchOptions {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { DriverRegistry, driverStates, resolveMeshConfig } from '@osm-ts/core'
 import type { ControllerContext, Driver } from '@osm-ts/driver-api'
-import { fakeDriver, untilAborted } from '@osm-ts/driver-testkit'
+import { fakeDriver } from '@osm-ts/driver-testkit'
+import { until, untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import { DriverRunner } from './driver-runner.js'
 
@@ -64,10 +65,6 @@ describe('DriverRunner', () => {
   const fails = () => Promise.reject(new Error('no port'))
   const works = () => Promise.resolve(undefined)
   const hangs = () => new Promise<undefined>(() => undefined)
-  const until = async (is: () => boolean) => {
-    while (!is()) await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-
   it('starts classes side by side: one that hangs or throws holds up no other, and what failed is started again', async () => {
     const registry = new DriverRegistry()
     const throwing = driver('throws', fails, fails, works)

@@ -2,7 +2,6 @@ import { driverKey, type HealthProbes, isOsmError, OsmError, type StartedDriver 
 import { askProbe } from '@osm-ts/driver-api/host'
 import {
   allowedClasses,
-  backoffMs,
   driverConfig,
   type DriverHost,
   type DriverRegistry,
@@ -13,6 +12,7 @@ import {
   Semaphore,
   systemClock,
 } from '@osm-ts/core'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 /** What {@link DriverRunner} needs. */
 export interface DriverRunnerOptions {
@@ -160,7 +160,7 @@ export class DriverRunner {
         () => new Error(`more than ${MOST_CLASSES} drivers wait to be started`),
       )
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorMessage(error)
       const failure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_START', message }
       this.#served.set(name, { state: { state: 'failed', ...failure, cause: error }, probes: undefined })
       registry.changed()

@@ -1,4 +1,5 @@
 import { type Clock, inTurns, pause, type Problem, type Steps } from '@osm-ts/core'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 /** What a {@link ProblemWatch} is made of. */
 export interface ProblemWatchOptions {
@@ -17,7 +18,7 @@ const REST = 20
 /** Finds the problems of a mesh after each change. The log and the statuses of objects share the result. */
 export class ProblemWatch {
   readonly #options: ProblemWatchOptions
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   #found: readonly Problem[] | undefined
   #stale = true
 
@@ -32,8 +33,7 @@ export class ProblemWatch {
 
   /** Calls the listener after each search. The result ends it. */
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 
   /** Resolves after the first search, or when the signal aborts. */
@@ -67,7 +67,7 @@ export class ProblemWatch {
           const found = await inTurns(find(), signal, { onTurn: (milliseconds) => (workedMs += milliseconds) })
           if (found === undefined) return
           this.#found = found
-          for (const listener of [...this.#listeners]) listener()
+          this.#listeners.notify()
         }
         await pause(clock, Math.max(LOOK_MS, workedMs * REST), signal)
       }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createLogger, MemoryCaStore, Metrics, systemClock, TresorProvider } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { base, TextSource } from '../test/controller-fixture.js'
 import { startedDriver } from '../test/started-driver.js'
@@ -52,14 +53,6 @@ describe('a controller that must have a MeshConfig', () => {
     })
     return { source, starting, abort, lines }
   }
-  async function until(condition: () => boolean): Promise<void> {
-    const end = performance.now() + 120_000
-    while (!condition()) {
-      if (performance.now() > end) throw new Error(`still not: ${condition.toString()}`)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
-  }
-
   it('starts no driver before there is a MeshConfig, but what MeshConfig may need', async () => {
     let attached = false
     const { source, starting, lines } = await startRequired({

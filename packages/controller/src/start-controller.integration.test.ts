@@ -11,9 +11,9 @@ import {
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
-import { eventually } from '@osm-ts/driver-testkit'
 import type { Eviction, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
 import { type StartedDriver, startedDriver } from '../test/started-driver.js'

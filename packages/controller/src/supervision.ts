@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 /** Longest time that streams of proxies get to end after they were told to. */
 const DRAIN_MS = 5000
@@ -23,14 +24,6 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
 export async function joinLoops(signal: AbortSignal, loops: readonly Promise<void>[]): Promise<void> {
   const aborted = untilAborted(signal)
   await Promise.race([aborted, ...loops.map((loop) => loop.then(() => aborted))])
-}
-
-/** Resolves when the signal aborts. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 /** Resolves when no proxy is connected any more, or has had its time: ended streams send their proxies to another replica. */

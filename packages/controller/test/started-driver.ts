@@ -1,5 +1,6 @@
 import type { ControllerContext, Driver } from '@osm-ts/driver-api'
-import { fakeDriver, leastCapabilities, untilAborted } from '@osm-ts/driver-testkit'
+import { fakeDriver, leastCapabilities } from '@osm-ts/driver-testkit'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 /** A driver that does nothing but hand out the context that it was started with. */
 export interface StartedDriver {

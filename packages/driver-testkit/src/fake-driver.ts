@@ -1,4 +1,5 @@
 import type { Capabilities, Driver } from '@osm-ts/driver-api'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 /** As little as a driver can declare. */
 export const leastCapabilities: Capabilities = {
@@ -12,14 +13,6 @@ export const leastCapabilities: Capabilities = {
   operatingSystems: ['linux'],
   drain: false,
   features: [],
-}
-
-/** Resolves when the signal aborts: the end of a driver that opens nothing. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 /** A driver for tests of its host: it declares {@link leastCapabilities}, starts nothing, and cannot be asked for a patch, unless a test says otherwise. */

@@ -28,9 +28,10 @@ import {
   type PolicyUpdate,
   type ProxyPart,
 } from '@osm-ts/driver-api/policy'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
 import { meshConfig } from './injector-context.js'
-import { Latest, Queue } from './latest.js'
+import { Queue } from './queue.js'
 import { testAuthority } from './test-certificates.js'
 
 const TRUST_DOMAIN = 'cluster.local'

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { FakeClock } from '../../core/test/certificates/fake-clock.js'
 import { FakeApiServer } from '../test/fake-api-server.js'
 import { MemoryLogger } from '../test/memory-logger.js'
-import { until } from '../../core/test/until.js'
 import type { KubernetesObject } from './api.js'
 import { EventRecorder, type RecordedEvent } from './event-recorder.js'
 import { resourceTypes } from './resource-types.js'

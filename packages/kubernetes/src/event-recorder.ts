@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 
 import type { Logger } from '@osm-ts/driver-api'
 import type { Clock } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesManifest } from './api.js'
-import { messageOf } from './client/error-facts.js'
 import { isKubernetesError } from './kubernetes-error.js'
 import { resourceTypes } from './resource-types.js'
 import { WorkQueue } from './work-queue.js'
@@ -207,7 +207,7 @@ export class EventRecorder {
 
   #failed(key: string, error: unknown, failures: number): void {
     if (failures >= MAX_ATTEMPTS) this.#series.delete(key)
-    this.#options.logger?.debug({ error: messageOf(error) }, 'an event cannot be written')
+    this.#options.logger?.debug({ error: errorMessage(error) }, 'an event cannot be written')
   }
 }
 

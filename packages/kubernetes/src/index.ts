@@ -2,7 +2,6 @@ export { caCertificateInformer, type CaSecret } from './certificates/ca-certific
 export { caSecretName, SecretCaStore, type SecretCaStoreOptions } from './certificates/secret-ca-store.js'
 export type * from './api.js'
 export type { ClusterAccess, ClusterCredentials, ClusterTls } from './client/cluster-access.js'
-export { Deadline } from './client/deadline.js'
 export { isInCluster, type Environment } from './client/in-cluster-access.js'
 export { bootstrapSecretName, uuidOfSecret } from './bootstrap-secret-name.js'
 export {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Metrics } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { FakeClock } from '../../core/test/certificates/fake-clock.js'
 import { FakeApiServer } from '../test/fake-api-server.js'
 import { isList, isWatch, type SeenRequest } from '../test/fake-faults.js'
 import { MemoryLogger } from '../test/memory-logger.js'
-import { until } from '../../core/test/until.js'
 import type { KubernetesApi, ObjectName } from './api.js'
 import type { Informer, InformerChange, InformerOptions } from './informer-types.js'
 import { createInformer } from './informer.js'

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 
 import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 import type { Clock, Random } from '@osm-ts/core'
+import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesObject, ObjectName, ResourceType } from './api.js'
-import { messageOf } from './client/error-facts.js'
 import { informerMeter, type InformerMeter } from './informer-metrics.js'
 import type { Informer, InformerChange, InformerOptions, InformerState } from './informer-types.js'
 import { isKubernetesError } from './kubernetes-error.js'
@@ -32,7 +32,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
   readonly #options: InformerOptions<T> & InformerDependencies
   readonly #store: ObjectStore<T>
   readonly #same: (before: T, after: T) => boolean
-  readonly #listeners = new Set<Listener<T>>()
+  readonly #listeners: Listeners<readonly InformerChange<T>[]>
   readonly #meter: InformerMeter
   readonly #synced: Promise<void>
   #resolveSynced: () => void = () => undefined
@@ -45,6 +45,10 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     this.#options = options
     this.#store = new ObjectStore(options.indexes)
     this.#same = options.same ?? isDeepStrictEqual
+    // A listener that fails must not end the watch.
+    this.#listeners = new Listeners((error) =>
+      options.logger.error({ resource: options.type.plural, error: errorMessage(error) }, 'a listener failed'),
+    )
     this.#meter = informerMeter(options.metrics, options.type)
     this.#synced = new Promise((resolve) => {
       this.#resolveSynced = resolve
@@ -84,9 +88,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
   }
 
   subscribe(listener: Listener<T>): () => void {
-    const entry: Listener<T> = (changes) => listener(changes)
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   relist(): Relist {
@@ -114,7 +116,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     const key = objectKey(object.metadata)
     const after = type === 'DELETED' ? undefined : this.#options.project(object, this.#store.get(key))
     const change = this.#put(key, after)
-    if (change !== undefined) this.#tell([change])
+    if (change !== undefined) this.#listeners.notify([change])
   }
 
   contact(): void {
@@ -160,7 +162,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
       this.#resolveSynced()
       return
     }
-    if (changes.length > 0) this.#tell(changes)
+    if (changes.length > 0) this.#listeners.notify(changes)
   }
 
   /** Keeps or removes an object. Undefined if that makes no difference to anyone. */
@@ -174,17 +176,6 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     if (before !== undefined && this.#same(before, after)) return undefined
     this.#store.set(key, after)
     return { name: objectNameOf(key), ...(before === undefined ? {} : { before }), after }
-  }
-
-  #tell(changes: readonly InformerChange<T>[]): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(changes)
-      } catch (error) {
-        // A listener that fails must not keep the others from hearing of the change, nor end the watch.
-        this.#options.logger.error({ resource: this.type.plural, error: messageOf(error) }, 'a listener failed')
-      }
-    }
   }
 
   #setState(state: InformerState): void {

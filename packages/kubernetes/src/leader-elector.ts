@@ -1,8 +1,8 @@
 import type { Logger } from '@osm-ts/driver-api'
-import { type Clock, onAbort, pause, type Random, systemClock } from '@osm-ts/core'
+import { type Clock, pause, type Random, systemClock } from '@osm-ts/core'
+import { errorMessage, onAbort } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesObject, ObjectName } from './api.js'
-import { messageOf } from './client/error-facts.js'
 import { isKubernetesError } from './kubernetes-error.js'
 import {
   leaseMetadata,
@@ -179,7 +179,7 @@ export class LeaderElector {
       this.#isCutOff = false
     } catch (error) {
       if (signal.aborted) return
-      const fields = { lease: this.#lease.name, error: messageOf(error) }
+      const fields = { lease: this.#lease.name, error: errorMessage(error) }
       if (this.#isCutOff) logger.debug(fields, 'the lease can still not be read or written')
       else logger.warn(fields, 'the lease cannot be read or written; trying again')
       this.#isCutOff = true

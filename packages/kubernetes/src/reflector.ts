@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { backoffMs, type Clock, pause, type Random } from '@osm-ts/core'
+import { type Clock, pause, type Random } from '@osm-ts/core'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesObject, ResourceType, Selection, WatchEvent } from './api.js'
-import { messageOf } from './client/error-facts.js'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
 import { PageSize } from './page-size.js'
 import { WatchGuard } from './watch-guard.js'
@@ -76,7 +76,7 @@ export class Reflector {
       } catch (error) {
         if (isOver()) return
         if (isKubernetesError(error) && error.expired) this.#version = undefined
-        target.fault(error instanceof Error ? error : new Error(messageOf(error)))
+        target.fault(error instanceof Error ? error : new Error(errorMessage(error)))
         await pause(clock, this.#delayMs(error), signal)
       }
     }

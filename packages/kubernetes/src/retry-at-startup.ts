@@ -1,5 +1,6 @@
 import { isOsmError, type Logger } from '@osm-ts/driver-api'
-import { backoffMs, type Clock, pause, type Random } from '@osm-ts/core'
+import { type Clock, pause, type Random } from '@osm-ts/core'
+import { backoffMs } from '@osm-ts/driver-api/toolkit'
 
 import { isKubernetesError } from './kubernetes-error.js'
 

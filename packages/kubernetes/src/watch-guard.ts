@@ -1,4 +1,5 @@
-import { type Clock, onAbort } from '@osm-ts/core'
+import { type Clock } from '@osm-ts/core'
+import { onAbort } from '@osm-ts/driver-api/toolkit'
 import { KubernetesError } from './kubernetes-error.js'
 
 /** Time for the API server to accept a watch. */

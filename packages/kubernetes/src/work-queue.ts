@@ -1,4 +1,5 @@
-import { type BackoffLimits, backoffMs, type Clock, onAbort, type Random } from '@osm-ts/core'
+import { type Clock, type Random } from '@osm-ts/core'
+import { type BackoffLimits, backoffMs, onAbort } from '@osm-ts/driver-api/toolkit'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
 
 /** What a {@link WorkQueue} is made of. */

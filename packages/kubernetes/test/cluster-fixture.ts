@@ -20,15 +20,6 @@ export function fastClock(factor: number): Clock {
   }
 }
 
-/** Looks again and again until the condition holds. */
-export async function eventually(what: string, condition: () => boolean, withinMs = 120_000): Promise<void> {
-  const deadline = Date.now() + withinMs
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`did not come about: ${what}`)
-    await sleep(5)
-  }
-}
-
 /** A logger that no one reads. */
 export const silentLogger: Logger = {
   debug: () => undefined,

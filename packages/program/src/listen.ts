@@ -1,5 +1,5 @@
 import { OsmError } from '@osm-ts/driver-api'
-import { type GuardServerOptions, guardServer, listenBacklog } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, guardServer, type GuardServerOptions, listenBacklog } from '@osm-ts/driver-api/toolkit'
 import type { FastifyInstance } from 'fastify'
 
 import type { ProgramErrorCode } from './error-codes.js'
@@ -39,7 +39,7 @@ export async function listen(server: FastifyInstance, address: ListenAddress, op
       if (!isNoSuchAddress(error)) break
     }
   }
-  const reason = failure instanceof Error ? failure.message : String(failure)
+  const reason = errorMessage(failure)
   throw new OsmError<ProgramErrorCode>(
     'OSM_PROGRAM_LISTEN',
     `the ${options.name} server cannot listen on port ${address.port} of ${address.host === '' ? 'all addresses' : address.host}: ${reason}`,

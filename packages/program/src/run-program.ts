@@ -1,5 +1,6 @@
 import { isOsmError } from '@osm-ts/driver-api'
 import { createLogger, type LogLevel, type ProcessLogger } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { ProgramErrorCode } from './error-codes.js'
 import { postFatalEvent } from './fatal-event.js'
@@ -99,7 +100,7 @@ async function reportFatal<Flags>(
   error: unknown,
 ): Promise<void> {
   const reason = fatalReasonOf(error)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   const code = isOsmError(error) ? error.code : ('OSM_PROGRAM_FAULT' satisfies ProgramErrorCode)
   logger.error({ reason, code, ...(isOsmError(error) ? error.details : { stack: stackOf(error) }) }, message)
   const podName = host.environment[program.podNameVariable]
@@ -114,7 +115,7 @@ async function reportFatal<Flags>(
       signal,
     )
   } catch (failure) {
-    logger.warn({ reason: failure instanceof Error ? failure.message : String(failure) }, 'no event was left')
+    logger.warn({ reason: errorMessage(failure) }, 'no event was left')
   }
 }
 

@@ -1,4 +1,5 @@
 import { isOsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { parseControllerInput, readControllerConfig } from './controller/controller-config.js'
 import { runController } from './controller/run-controller.js'
@@ -26,7 +27,7 @@ main().then(
   // Connections that peers keep open must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error)
+    const text = errorMessage(error)
     const code = isOsmError(error) ? ` [${error.code}]` : ''
     process.stderr.write(`${text}${code}\n`, () => process.exit(1))
   },

@@ -14,6 +14,7 @@ import {
   YamlFolderSource,
 } from '@osm-ts/core'
 import { OsmError, type Driver } from '@osm-ts/driver-api'
+import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { AddressedSource } from './addresses/addressed-source.js'
 import { ControllerProcess } from './controller/controller-process.js'
@@ -49,7 +50,7 @@ export class Mesh implements RunningMesh {
   readonly #scope = new AbortController()
   readonly #processes: ProcessRegistry
   readonly #problems: ProblemSet
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Listeners()
   readonly #loops: Promise<void>[] = []
   #instances: InstanceSet | undefined
   #controller: ControllerProcess | undefined
@@ -74,7 +75,7 @@ export class Mesh implements RunningMesh {
     new Promise((resolve, reject) => {
       const settle = (outcome: () => void): void => {
         clearTimeout(timer)
-        this.#waiting.delete(look)
+        unsubscribe()
         outcome()
       }
       const look = (): void => {
@@ -85,7 +86,7 @@ export class Mesh implements RunningMesh {
         const message = `the mesh is not ready after ${timeoutMs / 1000} s: ${this.#missing().join('; ')}`
         settle(() => reject(meshError('OSM_STANDALONE_NOT_READY', message)))
       }, timeoutMs)
-      this.#waiting.add(look)
+      const unsubscribe = this.#waiting.add(look)
       look()
     })
 
@@ -237,6 +238,7 @@ export class Mesh implements RunningMesh {
         processes: this.#processes,
         environment: inheritedEnvironment(options.environment),
         emit: options.onEvent,
+        random: Math.random,
         onReady: ({ debugUrl }) => {
           this.#problems.set('controller process', [])
           this.#writeMeshFile(debugUrl)
@@ -284,7 +286,7 @@ export class Mesh implements RunningMesh {
   }
 
   #notify(): void {
-    for (const look of [...this.#waiting]) look()
+    this.#waiting.notify()
   }
 
   async #step<T>(step: string, action: () => Promise<T>): Promise<T> {
@@ -297,7 +299,7 @@ export class Mesh implements RunningMesh {
       onEvent({ type: 'progress', step, state: 'done', ms: ms() })
       return result
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error)
+      const detail = errorMessage(error)
       onEvent({ type: 'progress', step, state: 'failed', detail, ms: ms() })
       throw error
     }

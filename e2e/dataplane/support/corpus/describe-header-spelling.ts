@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { startTestMesh, type TestMesh } from '../mesh.js'
 import { clientAndStore } from '../store.js'
 import { throughProxy } from '../traffic.js'
-import { eventually } from '../wait.js'
 import { meshConfig, routeGroup, trafficTarget } from '../yaml.js'
 
 /** Orders of a client to Envoy: other timeouts, retries and hedging than policy has, and another path and name in logs and spans. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Oracle, type OracleObject, type Verdict } from '@osm-ts/oracle'
 import { parseAllDocuments } from 'yaml'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { openSocket } from '../../../../packages/driver-testkit/src/actor/calls.js'
 import { conditionRequests, conditions } from './conditions.js'
@@ -14,7 +15,6 @@ import { policyCan } from '../differential/policy-can.js'
 import { bytesThroughProxy, requestBytes } from '../differential/raw-request.js'
 import { type TestMesh, programs, startTestMesh } from '../mesh.js'
 import { type Variant, pathCorpus } from '../path-corpus.js'
-import { eventually } from '../wait.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from '../yaml.js'
 
 const config = (escapedSlashes: 'Reject' | 'Keep'): string =>

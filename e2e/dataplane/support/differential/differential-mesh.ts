@@ -1,8 +1,8 @@
 import { type Socket, connect } from 'node:net'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { throughProxy } from '../traffic.js'
-import { eventually } from '../wait.js'
 import { telemetry } from '../yaml.js'
 import { type Bare, startBare } from './bare.js'
 import { type Policy, configOf } from './question.js'

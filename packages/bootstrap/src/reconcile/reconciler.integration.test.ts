@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { type Clock, systemClock } from '@osm-ts/core'
 import { resourceTypes } from '@osm-ts/kubernetes'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { Bootstraps, clusterWithPreset, configOf, mutatingOf, NAMESPACE, preset } from '../../test/bootstrap-fixture.js'
 import type { AskedRequest, MemoryCluster } from '../../test/memory-cluster.js'
-import { until } from '../../test/until.js'
 import { webhooksOf } from '../webhooks/write-webhook-configuration.js'
 
 const { CustomResourceDefinition, MeshConfig, MutatingWebhookConfiguration, ValidatingWebhookConfiguration } =

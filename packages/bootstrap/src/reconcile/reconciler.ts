@@ -1,6 +1,7 @@
 import type { Clock, Random } from '@osm-ts/core'
 import { createInformer, type Informer, type KubernetesApi, type ResourceType, WorkQueue } from '@osm-ts/kubernetes'
 import { type DriverMetrics, isOsmError, type Logger } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { keyOf, type KeptObject } from './kept-object.js'
 
@@ -158,7 +159,7 @@ export class Reconciler {
   }
 
   #failed(key: string, error: unknown, failures: number): void {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     const fields = { object: key, error: message, ...(isOsmError(error) && { code: error.code }), failures }
     // An object that is being deleted is gone a moment later.
     if (failures === 1 && isOsmError(error, 'OSM_BOOTSTRAP_TERMINATING'))

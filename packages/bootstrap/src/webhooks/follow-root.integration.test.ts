@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { type Clock, systemClock } from '@osm-ts/core'
 import { resourceTypes } from '@osm-ts/kubernetes'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import {
   Bootstraps,
@@ -12,7 +13,6 @@ import {
   trustOf,
   validatingOf,
 } from '../../test/bootstrap-fixture.js'
-import { until } from '../../test/until.js'
 
 const { MutatingWebhookConfiguration, Secret } = resourceTypes
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
@@ -100,7 +101,7 @@ function write({ stdout, cwd }: CliContext, file: string | undefined, text: stri
   try {
     writeFileSync(resolve(cwd, file), text)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw cliError('OSM_CLI_OUTPUT', `${file} cannot be written: ${reason}`, 'use another file with --file', error)
   }
 }

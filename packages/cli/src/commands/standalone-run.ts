@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import { exitCodes } from '../exit-code.js'
 import { outputOption } from '../output/format.js'
 import type { CommandHost } from './cli-command.js'
-import { untilAborted } from './until-aborted.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
 
 /** `osm standalone run <folder>` */

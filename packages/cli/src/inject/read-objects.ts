@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 
 import { isObject, type JsonObject } from '@osm-ts/injector'
 import { type Document, parseAllDocuments } from 'yaml'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { cliError } from '../errors.js'
 
@@ -31,7 +32,7 @@ function valueOf(document: Document.Parsed, name: string): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown
   } catch (error) {
-    throw unusable(`${name} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
+    throw unusable(`${name} is not valid YAML: ${errorMessage(error)}`)
   }
 }
 
@@ -39,7 +40,7 @@ function textOf(file: string, cwd: string, name: string): string {
   try {
     return readFileSync(file === STANDARD_INPUT ? 0 : resolve(cwd, file), 'utf8')
   } catch (error) {
-    throw unusable(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw unusable(`${name} cannot be read: ${errorMessage(error)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Problem, ProxyStatus } from '@osm-ts/core'
 import type { MeshEvent, ReportedRequest } from '@osm-ts/standalone'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { withShortPlaces } from '../spec/short-places.js'
 import type { LiveView, SeenCertificate } from './live-view.js'
@@ -27,7 +28,7 @@ export class MeshObserver {
   readonly #startedAt: number
   #traffic = new TrafficLog()
   readonly #splits = new SplitLog()
-  readonly #requestListeners = new Set<(request: ReportedRequest) => void>()
+  readonly #requestListeners = new Listeners<ReportedRequest>()
   readonly #errorLines: string[] = []
   #controllerUrl: string | undefined
   #statuses: readonly ProxyStatus[] = []
@@ -46,7 +47,7 @@ export class MeshObserver {
       case 'request':
         this.#traffic.record(event.request)
         this.#splits.record(event.request)
-        for (const listener of this.#requestListeners) listener(event.request)
+        this.#requestListeners.notify(event.request)
         return
       case 'problems':
         this.#problems = withShortPlaces(event.problems, this.#options.cwd)
@@ -71,8 +72,7 @@ export class MeshObserver {
 
   /** Calls the listener with every request from now on. The result ends it. */
   onRequest(listener: (request: ReportedRequest) => void): () => void {
-    this.#requestListeners.add(listener)
-    return () => this.#requestListeners.delete(listener)
+    return this.#requestListeners.add(listener)
   }
 
   setControllerUrl(url: string | undefined): void {

@@ -1,5 +1,6 @@
 import { pause, type ProxyStatus, systemClock } from '@osm-ts/core'
 import { isKubernetesError, type KubernetesError, resourceTypes, sidecarClassAnnotation } from '@osm-ts/kubernetes'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { patch } from '../namespaces/mesh-namespaces.js'
@@ -116,7 +117,7 @@ class Migration {
       tell(`${id}: migrated in ${formatSeconds(performance.now() - started)}`)
     } catch (error) {
       // The others are ended by the first that fails.
-      if (!this.#stop.signal.aborted) this.#end(new Error(`${id}: ${messageOf(error)}`, { cause: error }))
+      if (!this.#stop.signal.aborted) this.#end(new Error(`${id}: ${errorMessage(error)}`, { cause: error }))
     }
   }
 
@@ -192,7 +193,7 @@ class Migration {
       await this.#annotate({ [classBeforeAnnotation]: null }, this.#signal)
       return this.#result('migrated', to, [])
     } catch (error) {
-      return this.#result('migrated', to, [`Namespace/${namespace}: ${messageOf(error)}`])
+      return this.#result('migrated', to, [`Namespace/${namespace}: ${errorMessage(error)}`])
     }
   }
 
@@ -212,7 +213,7 @@ class Migration {
         `Namespace/${plan.namespace}: new pods get ${before === null ? 'the default class' : `class ${before}`} again`,
       )
     } catch (error) {
-      return this.#result('stopped', annotation, [`Namespace/${plan.namespace}: ${messageOf(error)}`])
+      return this.#result('stopped', annotation, [`Namespace/${plan.namespace}: ${errorMessage(error)}`])
     }
     for (const workload of workloads) {
       const id = workloadId(workload)
@@ -223,7 +224,7 @@ class Migration {
         this.#states.set(id, 'put-back')
         tell(`${id}: template restored`)
       } catch (error) {
-        faults.push(`${id}: ${messageOf(error)}`)
+        faults.push(`${id}: ${errorMessage(error)}`)
       }
     }
     return this.#result('stopped', annotation, faults)
@@ -244,7 +245,7 @@ class Migration {
   }
 
   #end(error: unknown): void {
-    this.#reason ??= messageOf(error)
+    this.#reason ??= errorMessage(error)
     this.#stop.abort(error)
   }
 
@@ -269,8 +270,4 @@ function isPassing(error: unknown): error is KubernetesError {
   if (!isKubernetesError(error)) return false
   const { status } = error
   return status === undefined || status === 429 || status >= 500
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -12,6 +12,7 @@ import type {
   ServiceReport,
   StatusCondition,
 } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
@@ -81,7 +82,7 @@ export function debugApiBy(
       if (isOsmError(error) && !isOsmError(error, 'OSM_KUBERNETES_UNREACHABLE')) throw error
       throw cliError(
         'OSM_CLI_UNREACHABLE',
-        `${program.name} does not answer at ${place}: ${error instanceof Error ? error.message : String(error)}`,
+        `${program.name} does not answer at ${place}: ${errorMessage(error)}`,
         program.hint,
         error,
       )

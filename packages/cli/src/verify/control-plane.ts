@@ -1,5 +1,6 @@
 import { resourceTypes } from '@osm-ts/kubernetes'
 import { isOsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import {
   controlPlanePrograms,
@@ -53,7 +54,7 @@ async function probe(cluster: Cluster, pod: Pod, page: string): Promise<Check> {
     return status === 200 ? success(context) : failure(context, `it answers ${status}: ${body.trim()}`, logs)
   } catch (error) {
     cluster.signal.throwIfAborted()
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     // That somebody may not ask says nothing about the answer.
     return isOsmError(error, 'OSM_KUBERNETES_FORBIDDEN')
       ? unknown(context, reason, 'request a role that allows get and create of pods/portforward')

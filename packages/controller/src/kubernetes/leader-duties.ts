@@ -11,6 +11,7 @@ import {
   summarizeRefusals,
 } from '@osm-ts/kubernetes'
 import { listen, replicaLimits } from '@osm-ts/program'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { Attachment } from '../options.js'
 import { ownAddress } from '../replicas/own-address.js'
@@ -18,7 +19,6 @@ import { ReplicaReports } from '../replicas/replica-report.js'
 import { replicaServer } from '../replicas/replica-server.js'
 import { reportToLeader } from '../replicas/report-to-leader.js'
 import { changesOf, subscribeAll } from '../subscribe-all.js'
-import { untilAborted } from '../supervision.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 import { OutsideCertificates } from './outside-certificates.js'
 import { RoleBindings } from './role-bindings.js'

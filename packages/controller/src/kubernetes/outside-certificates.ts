@@ -10,6 +10,7 @@ import {
   WorkQueue,
 } from '@osm-ts/kubernetes'
 import { isOsmError } from '@osm-ts/driver-api'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { ControllerErrorCode } from '../errors.js'
 import { joinLoops } from '../supervision.js'
@@ -61,7 +62,7 @@ const { Secret } = resourceTypes
 export class OutsideCertificates {
   readonly #options: OutsideCertificatesOptions
   readonly #problems = new Map<string, readonly Problem[]>()
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
 
   constructor(options: OutsideCertificatesOptions) {
     this.#options = options
@@ -74,8 +75,7 @@ export class OutsideCertificates {
 
   /** Calls the listener when {@link problems} differ. The result ends it. */
   onProblems(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 
   /** Keeps them until the signal aborts. */
@@ -239,7 +239,7 @@ export class OutsideCertificates {
     const before = JSON.stringify(this.#problems.get(namespace) ?? [])
     if (problems.length === 0) this.#problems.delete(namespace)
     else this.#problems.set(namespace, problems)
-    if (before !== JSON.stringify(problems)) for (const listener of this.#listeners) listener()
+    if (before !== JSON.stringify(problems)) this.#listeners.notify()
   }
 }
 

@@ -11,10 +11,9 @@ import {
   resourceTypes,
   WorkQueue,
 } from '@osm-ts/kubernetes'
-import { ownValue } from '@osm-ts/driver-api/toolkit'
+import { ownValue, untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { ControllerErrorCode } from '../errors.js'
-import { untilAborted } from '../supervision.js'
 
 /** A ClusterRole of the chart that the leader binds in namespaces of the mesh. */
 export interface BoundRole {

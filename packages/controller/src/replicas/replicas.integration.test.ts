@@ -14,7 +14,7 @@ import {
 } from '@osm-ts/core'
 import type { ObjectRefusals } from '@osm-ts/kubernetes'
 import { listen, replicaLimits } from '@osm-ts/program'
-import { eventually } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { domains, silent } from '../../test/controller-fixture.js'
 import { ownAddress } from './own-address.js'

@@ -1,8 +1,8 @@
 import type { ConfigEnvironment } from '@osm-ts/core'
 import { listen, servingCertificate, webhookLimits } from '@osm-ts/program'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { Attachment } from '../options.js'
-import { untilAborted } from '../supervision.js'
 import { ObjectReviewer } from './object-reviewer.js'
 import { objectWebhook } from './object-webhook.js'
 

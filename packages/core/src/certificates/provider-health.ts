@@ -1,6 +1,6 @@
 import { OsmError } from '@osm-ts/driver-api'
+import { backoffMs } from '@osm-ts/driver-api/toolkit'
 
-import { backoffMs } from '../async/backoff.js'
 import type { ProviderFault } from './certificate-provider.js'
 import type { Clock, Random } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'

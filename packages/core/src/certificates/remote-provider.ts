@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 
 import { isOsmError, OsmError, type Logger } from '@osm-ts/driver-api'
+import { backoffMs } from '@osm-ts/driver-api/toolkit'
 
 import { abandonable } from '../async/abandonable.js'
-import { backoffMs, pause } from '../async/backoff.js'
+import { pause } from '../async/pause.js'
 import type { CertificateProvider, ProviderFault, SignedLeaf, SigningRequest } from './certificate-provider.js'
 import type { RootCertificate } from './certificate.js'
 import type { Clock, Random } from './clock.js'

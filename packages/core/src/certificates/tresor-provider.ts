@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 
 import { OsmError } from '@osm-ts/driver-api'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { CaMaterial, CaStore } from './ca-store.js'
 import { CertificateAuthority, generateRoot } from './certificate-authority.js'
@@ -38,7 +39,7 @@ export class TresorProvider implements CertificateProvider {
   readonly name = 'tresor'
   readonly #authorities: Map<Authority, OpenAuthority>
   readonly #clock: Clock
-  readonly #listeners = new Set<(authority: Authority) => void>()
+  readonly #listeners = new Listeners<Authority>()
   readonly #timers = new Map<Authority, () => void>()
   #turns: Promise<void> = Promise.resolve()
   #closed = false
@@ -81,8 +82,7 @@ export class TresorProvider implements CertificateProvider {
   }
 
   onRootChange(listener: (authority: Authority) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 
   /** None: what could be wrong with a root is told when it is opened. */
@@ -115,7 +115,7 @@ export class TresorProvider implements CertificateProvider {
   }
 
   #changed(authority: Authority): void {
-    for (const listener of this.#listeners) listener(authority)
+    this.#listeners.notify(authority)
     this.#timers.get(authority)?.()
     this.#timers.delete(authority)
     const next = this.#authority(authority).bundle.nextChange()

@@ -1,6 +1,6 @@
 import type { Configurator, MeshConfigView } from '@osm-ts/driver-api'
+import { Latest, Listeners } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../async/index.js'
 import type { MeshDomains } from '../identity/index.js'
 import { formatObjectRef, type ObjectOrigin, type Problem } from '../problem.js'
 import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
@@ -46,8 +46,8 @@ export interface ConfigChange {
 /** The configuration in force. Follows the MeshConfig; listeners hear of changes in value only. */
 export class MeshConfigurator {
   readonly #options: ConfiguratorOptions
-  readonly #listeners = new Set<(change: ConfigChange) => void>()
-  readonly #readListeners = new Set<() => void>()
+  readonly #listeners = new Listeners<ConfigChange>()
+  readonly #readListeners = new Listeners()
   #config: MeshConfig
   #problems: readonly Problem[] = []
   #object: KindMap['MeshConfig'] | undefined
@@ -99,20 +99,12 @@ export class MeshConfigurator {
 
   /** Calls the listener after every change in value. The result ends the subscription. */
   subscribe(listener: (change: ConfigChange) => void): () => void {
-    const entry = (change: ConfigChange): void => {
-      listener(change)
-    }
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   /** Calls the listener whenever MeshConfig was read again, even if only its problems differ. The result ends it. */
   onRead(listener: () => void): () => void {
-    const entry = (): void => {
-      listener()
-    }
-    this.#readListeners.add(entry)
-    return () => this.#readListeners.delete(entry)
+    return this.#readListeners.add(listener)
   }
 
   /** What drivers get to see. */
@@ -148,9 +140,9 @@ export class MeshConfigurator {
     const after = this.#resolve(snapshot)
     if (!sameValue(before, after)) {
       this.#config = after
-      for (const listener of [...this.#listeners]) listener({ before, after })
+      this.#listeners.notify({ before, after })
     }
-    for (const listener of [...this.#readListeners]) listener()
+    this.#readListeners.notify()
   }
 
   #choose(snapshot: Snapshot): KindMap['MeshConfig'] | undefined {

@@ -10,6 +10,7 @@ import {
   isOsmError,
 } from '@osm-ts/driver-api'
 import { checkSidecarPatch, isContractRange, requireContract } from '@osm-ts/driver-api/host'
+import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
 import { builtInFacts, type DriverFacts, type DriverRefusal } from './driver-facts.js'
@@ -24,7 +25,7 @@ export class DriverRegistry {
   readonly #configChecks = new Map<string, DriverConfigCheck>()
   readonly #facts = new Map<string, DriverFacts>()
   readonly #refusals = new Map<string, DriverRefusal>()
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   #installed: Driver | undefined
 
   /**
@@ -70,16 +71,12 @@ export class DriverRegistry {
 
   /** Calls the listener after every driver that is added or refused, and whenever a driver's state changes. Call the result to unsubscribe. */
   subscribe(listener: () => void): () => void {
-    const entry = (): void => {
-      listener()
-    }
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   /** Notifies listeners that a driver's state has changed: its process failed or runs again, or its start failed or succeeded. */
   changed(): void {
-    for (const listener of [...this.#listeners]) listener()
+    this.#listeners.notify()
   }
 
   /** Drivers that were asked for and are not there, sorted by class. One may be of a class that another driver serves. */
@@ -184,13 +181,9 @@ async function named<T>(
     return await call()
   } catch (cause) {
     if (isOsmError(cause)) throw cause
-    throw new OsmError(
-      code,
-      `driver ${driver} failed to ${what}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        cause,
-        details: { driver },
-      },
-    )
+    throw new OsmError(code, `driver ${driver} failed to ${what}: ${errorMessage(cause)}`, {
+      cause,
+      details: { driver },
+    })
   }
 }

@@ -17,9 +17,9 @@ import {
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
 import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
-import { Latest } from '../async/latest.js'
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
 import { PartStore } from '../catalog/store/part-store.js'

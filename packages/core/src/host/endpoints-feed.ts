@@ -1,7 +1,7 @@
 import type { EndpointsUpdate } from '@osm-ts/driver-api'
 import type { EndpointsPart, PartHash } from '@osm-ts/driver-api/policy'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../async/latest.js'
 import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
 
 /** Endpoints that have become others, for drivers that follow them. A slow driver misses steps and no part. */

@@ -1,6 +1,6 @@
 import type { Credential, Logger, MeshService, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
+import { errorMessage, Latest } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../async/latest.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { type CertificateRef, certificateRef } from '../certificates/certificate-subject.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
@@ -112,7 +112,7 @@ export class IdentityCredentials {
         this.#options.logger.error(
           {
             account: nameKey(entry.account),
-            reason: error instanceof Error ? error.message : String(error),
+            reason: errorMessage(error),
             retryMs,
           },
           'a service certificate could not be issued; the last one stays in force',

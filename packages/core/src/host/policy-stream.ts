@@ -8,8 +8,8 @@ import {
   type ProxyPart,
   removesAccess,
 } from '@osm-ts/driver-api/policy'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../async/latest.js'
 import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
 import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'

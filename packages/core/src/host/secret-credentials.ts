@@ -1,8 +1,8 @@
 import { type Credential, OsmError, type ProxyRef } from '@osm-ts/driver-api'
 import type { CredentialRef } from '@osm-ts/driver-api/policy'
 import type { NamedCredentialRef } from '@osm-ts/driver-api/toolkit'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../async/latest.js'
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'
 import { proxyKeyOfRef } from '../identity/proxy-key.js'

@@ -1,6 +1,6 @@
 import type { Credential, TrustBundle } from '@osm-ts/driver-api'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../async/latest.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { certificateRef } from '../certificates/certificate-subject.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'

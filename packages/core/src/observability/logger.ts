@@ -1,5 +1,6 @@
 import type { Logger } from '@osm-ts/driver-api'
 import { type DestinationStream, pino } from 'pino'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 /** Levels of `observability.osmLogLevel` and `--verbosity`. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'disabled'
@@ -44,9 +45,9 @@ export function createLogger(component: string, level: LogLevel, destination?: D
     },
     destination ?? pino.destination({ fd: 2, sync: true }),
   )
-  const listeners = new Set<(code: string) => void>()
+  const listeners = new Listeners<string>()
   const tell = ({ code }: Readonly<Record<string, unknown>>): void => {
-    if (typeof code === 'string') for (const listener of listeners) listener(code)
+    if (typeof code === 'string') listeners.notify(code)
   }
   const wrap = (name: string): ProcessLogger => {
     const bound = root.child({ component: name })
@@ -70,10 +71,7 @@ export function createLogger(component: string, level: LogLevel, destination?: D
         bound.level = pinoLevel(next)
       },
       child: wrap,
-      onErrorCode: (listener) => {
-        listeners.add(listener)
-        return () => listeners.delete(listener)
-      },
+      onErrorCode: (listener) => listeners.add(listener),
     }
   }
   return wrap(component)

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { partnerCertificates, type TlsData } from '../../test/certificates/partner.js'
-import { until } from '../../test/until.js'
 import { YamlFolderSource } from '../spec/yaml-folder.js'
 import { FolderSecrets } from './folder-secrets.js'
 

@@ -1,4 +1,5 @@
 import type { Credential } from '@osm-ts/driver-api'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { nameKey } from '../namespaced-name.js'
 import type { SecretReading } from './client-credential.js'
@@ -7,13 +8,12 @@ import type { SecretName, SecretStates } from './secret-source.js'
 /** What is known of Secrets that are followed. */
 export class SecretCache {
   readonly #readings = new Map<string, SecretReading>()
-  readonly #listeners = new Set<() => void>()
-  readonly #onFault: (error: unknown) => void
+  readonly #listeners: Listeners
   #states: SecretStates | undefined
 
   /** @param onFault - told of a listener that throws */
   constructor(onFault: (error: unknown) => void) {
-    this.#onFault = onFault
+    this.#listeners = new Listeners(onFault)
   }
 
   /** The same object for as long as nothing has changed. */
@@ -42,21 +42,11 @@ export class SecretCache {
     if (reading === undefined) this.#readings.delete(key)
     else this.#readings.set(key, reading)
     this.#states = undefined
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener()
-      } catch (error) {
-        this.#onFault(error)
-      }
-    }
+    this.#listeners.notify()
   }
 
   subscribe(listener: () => void): () => void {
-    const entry = (): void => {
-      listener()
-    }
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 }
 

@@ -1,3 +1,5 @@
+import { Listeners } from '@osm-ts/driver-api/toolkit'
+
 import type { ObjectOrigin, Problem } from '../problem.js'
 import type { ObjectSource } from '../spec/object-source.js'
 import type { ObjectKey } from '../spec/objects.js'
@@ -8,7 +10,7 @@ import { SnapshotBuilder } from './snapshot-builder.js'
 export class SnapshotFeed {
   readonly #sources: readonly ObjectSource[]
   readonly #builder: SnapshotBuilder
-  readonly #listeners = new Set<(update: SnapshotUpdate) => void>()
+  readonly #listeners = new Listeners<SnapshotUpdate>()
   #loaded = false
 
   /** @param sources - in order of precedence; names must differ */
@@ -51,11 +53,7 @@ export class SnapshotFeed {
    * subscription.
    */
   subscribe(listener: (update: SnapshotUpdate) => void): () => void {
-    const entry = (update: SnapshotUpdate): void => {
-      listener(update)
-    }
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   /**
@@ -88,6 +86,6 @@ export class SnapshotFeed {
   }
 
   #publish(update: SnapshotUpdate): void {
-    for (const listener of [...this.#listeners]) listener(update)
+    this.#listeners.notify(update)
   }
 }

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { OsmError } from '@osm-ts/driver-api'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { FairTurns } from '../async/index.js'
 import type { ObjectOrigin, Problem } from '../problem.js'
@@ -59,8 +60,8 @@ export class YamlFolderSource implements ObjectSource {
   readonly #state: FolderState
   readonly #watcher: FolderWatcher
   readonly #onFault: (error: unknown) => void
-  readonly #listeners = new Set<(change: SourceChange) => void>()
-  readonly #secretListeners = new Set<() => void>()
+  readonly #listeners: Listeners<SourceChange>
+  readonly #secretListeners: Listeners
   #hints: Set<string> | 'all' = new Set()
   #wake: (() => void) | undefined
   #pollMs: number
@@ -77,6 +78,8 @@ export class YamlFolderSource implements ObjectSource {
     this.#times = { ...defaultTimes, ...options.times }
     this.#pollMs = this.#times.pollMs
     this.#onFault = options.onFault ?? throwUncaught
+    this.#listeners = new Listeners(this.#onFault)
+    this.#secretListeners = new Listeners(this.#onFault)
     this.#state = new FolderState({
       folder,
       times: this.#times,
@@ -113,11 +116,7 @@ export class YamlFolderSource implements ObjectSource {
   }
 
   subscribe(listener: (change: SourceChange) => void): () => void {
-    const entry = (change: SourceChange): void => {
-      listener(change)
-    }
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   problems(): readonly Problem[] {
@@ -135,11 +134,7 @@ export class YamlFolderSource implements ObjectSource {
 
   /** Calls the listener whenever {@link secrets} gives another answer, before other listeners hear of the same edit. The result ends it. */
   onSecrets(listener: () => void): () => void {
-    const entry = (): void => {
-      listener()
-    }
-    this.#secretListeners.add(entry)
-    return () => this.#secretListeners.delete(entry)
+    return this.#secretListeners.add(listener)
   }
 
   locate(key: ObjectKey, field?: string): ObjectOrigin | undefined {
@@ -169,7 +164,7 @@ export class YamlFolderSource implements ObjectSource {
       const hints = pollIsDue ? 'all' : this.#hints
       this.#hints = new Set()
       const { change, waitMs, watching } = await this.#look(hints)
-      if (change !== undefined) this.#tell(this.#listeners, change)
+      if (change !== undefined) this.#listeners.notify(change)
       return watching ? waitMs : 0
     } catch (error) {
       this.#onFault(error)
@@ -186,7 +181,7 @@ export class YamlFolderSource implements ObjectSource {
   }> {
     const secrets = this.#state.secrets
     const { change, waitMs, directories, failure } = await this.#state.look(hints)
-    if (secrets !== this.#state.secrets) this.#tell(this.#secretListeners, undefined)
+    if (secrets !== this.#state.secrets) this.#secretListeners.notify()
     // A failed look counts too: the next try waits for its turn.
     if (hints === 'all' || directories !== undefined) this.#lastWholeLook = performance.now()
     if (directories === undefined) return { change, waitMs, failure, watching: true }
@@ -194,16 +189,6 @@ export class YamlFolderSource implements ObjectSource {
     this.#pollMs = complete ? this.#times.pollMs : Math.min(this.#times.pollMs, unwatchedPollMs)
     if (added) this.#hints = 'all'
     return { change, waitMs, failure, watching: !added }
-  }
-
-  #tell<T>(listeners: ReadonlySet<(change: T) => void>, change: T): void {
-    for (const listener of [...listeners]) {
-      try {
-        listener(change)
-      } catch (error) {
-        this.#onFault(error)
-      }
-    }
   }
 
   #hint(path: string | undefined): void {

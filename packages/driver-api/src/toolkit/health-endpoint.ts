@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import type { StartedDriver } from '../driver.js'
 import { OsmError } from '../errors.js'
 import type { HealthProbe } from '../health.js'
+import { untilAborted } from './async/on-abort.js'
 
 /** Requests of probes are small, and few come at the same time. */
 export const loopbackServerOptions = {
@@ -83,13 +84,6 @@ export async function serveHealth(
     await Promise.all([closed, subject.close()])
   })
   return { probes: { liveness: probe, readiness: probe, startup: probe }, stopped }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 async function accepts(host: string, port: number): Promise<void> {

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 
 import type { ControllerContext, Logger } from '@osm-ts/driver-api'
 import { RemoteDriver, serveDriver, socketEndpoint } from '@osm-ts/driver-process'
-
-import { untilAborted } from '@osm-ts/driver-testkit'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import { createEnvoyDriver } from '../../src/driver.js'
 

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { RegexTable } from '../config/types.js'
 import { foldsOf } from './fold.js'
@@ -71,7 +72,7 @@ function programOf(pattern: string): Program {
     // The library leaves the type of the program open.
     return RE2JS.compile(pattern).re2().prog as Program
   } catch (error) {
-    throw new RegexRefused(`no expression of RE2: ${error instanceof Error ? error.message : String(error)}`)
+    throw new RegexRefused(`no expression of RE2: ${errorMessage(error)}`)
   }
 }
 

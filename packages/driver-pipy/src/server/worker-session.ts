@@ -5,6 +5,7 @@ import type { PartLookup, PolicyUpdate } from '@osm-ts/driver-api/policy'
 import {
   CredentialFollower,
   DocumentTracker,
+  errorMessage,
   followPolicies,
   type NamedCredentialRef,
   shownWords,
@@ -349,7 +350,7 @@ export class WorkerSession {
   #fail({ revision }: PolicyUpdate, error: unknown): void {
     const { logger, metrics } = this.#ports
     metrics.failed()
-    const words = error instanceof Error ? error.message : String(error)
+    const words = errorMessage(error)
     logger.error(
       { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: shownWords(words) },
       'policy cannot be translated; the last good configuration stays in force',

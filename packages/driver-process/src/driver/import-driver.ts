@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 
 import { checkDriver, type Driver } from '@osm-ts/driver-api'
 import { isContractRange, requireContract } from '@osm-ts/driver-api/host'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'
@@ -57,5 +58,5 @@ function refuseContract(name: string, exported: unknown): void {
 }
 
 function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
+  return errorMessage(cause)
 }

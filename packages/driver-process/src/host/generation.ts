@@ -13,7 +13,7 @@ import { DriverClient, type StartCall } from './driver-client.js'
 import type { DriverEndpoint } from './endpoint.js'
 import { HostServer, type HostServerOptions } from './host-server.js'
 import type { DriverLimits } from './limits.js'
-import { passes } from './passes.js'
+import { sleepUnlessAborted } from './sleep-unless-aborted.js'
 
 const UNANSWERED_PINGS = 2
 /** How long a process whose socket is gone may take to end. */
@@ -123,7 +123,7 @@ export class Generation {
     const { signal } = this.#over
     const { pingIntervalMs } = this.#limits
     let unanswered = 0
-    while (await passes(pingIntervalMs, signal)) {
+    while (await sleepUnlessAborted(pingIntervalMs, signal)) {
       try {
         await this.client.ping(signal)
         unanswered = 0
@@ -139,7 +139,7 @@ export class Generation {
 async function reasonOf(error: unknown, endpoint: DriverEndpoint, signal: AbortSignal): Promise<Error> {
   const reason = error instanceof Error ? error : new Error(String(error))
   if (!isOsmError(error, 'OSM_DRIVER_UNAVAILABLE')) return reason
-  return Promise.race([endpoint.ended, passes(LAST_WORDS_MS, signal).then(() => reason)])
+  return Promise.race([endpoint.ended, sleepUnlessAborted(LAST_WORDS_MS, signal).then(() => reason)])
 }
 
 function rethrow(reason: Error): never {

@@ -6,10 +6,10 @@ import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { askProbe, hostContracts } from '@osm-ts/driver-api/host'
 import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { FakeHost, injectorContext } from '@osm-ts/driver-testkit'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
 import { PackageTrial } from '../../test/try-package.js'
-import { until } from '../../test/until.js'
 import type { RemoteDriver } from './remote-driver.js'
 
 let program: string

@@ -14,6 +14,7 @@ import {
   type StartedDriver,
 } from '@osm-ts/driver-api'
 import { canonicalJson } from '@osm-ts/driver-api/policy'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { isFault, processError } from '../wire/failure.js'
 import type { DeclaredDriver } from './declaration.js'
@@ -21,7 +22,7 @@ import type { OpenEndpoint } from './endpoint.js'
 import { Generation } from './generation.js'
 import { relayHealth } from './health-relay.js'
 import { defaultLimits, type DriverLimits } from './limits.js'
-import { backoffMs, passes } from './passes.js'
+import { sleepUnlessAborted } from './sleep-unless-aborted.js'
 import { RelayedTelemetry } from './relayed-telemetry.js'
 
 /** What a {@link RemoteDriver} is made from. */
@@ -248,7 +249,7 @@ export class RemoteDriver implements Driver {
       failures += 1
       this.#proven = false
       this.#unanswered = 0
-      if (!(await passes(this.#wait(failures), this.#scope))) return
+      if (!(await sleepUnlessAborted(this.#wait(failures), this.#scope))) return
       this.#restarts += 1
       generation = await this.#next()
     }
@@ -290,14 +291,14 @@ export class RemoteDriver implements Driver {
   }
 
   #note(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     this.#lastFailure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_UNAVAILABLE', message }
     this.#options.logger.error({ driver: this.name, ...this.#lastFailure }, 'a driver has failed')
     this.#options.onChange?.()
   }
 
   #wait(failures: number): number {
-    const { backoffMs: firstMs, backoffMaxMs: maxMs } = this.#limits
-    return backoffMs(failures, { firstMs, maxMs }, this.#options.random())
+    const { backoffMs: firstMs, backoffMaxMs: lastMs } = this.#limits
+    return backoffMs(failures, { firstMs, lastMs }, this.#options.random)
   }
 }

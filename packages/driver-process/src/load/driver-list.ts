@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 
 import { isDriverName, type OsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { processError } from '../wire/failure.js'
 import { isRecord } from '../wire/telemetry.js'
@@ -71,7 +72,7 @@ export async function readDriverList(file: string): Promise<readonly DriverEntry
   try {
     text = await readFile(file, 'utf8')
   } catch (cause) {
-    throw listError(file, `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw listError(file, `cannot be read: ${errorMessage(cause)}`)
   }
   return parseDriverList(text, file)
 }
@@ -81,7 +82,7 @@ function parseDriverList(text: string, place: string): readonly DriverEntry[] {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw listError(place, `cannot be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw listError(place, `cannot be read as JSON: ${errorMessage(cause)}`)
   }
   if (!isRecord(value) || !Array.isArray(value['drivers'])) throw listError(place, 'must have a list of drivers')
   const entries = value['drivers'].map((entry: unknown, index) => readEntry(entry, place, `drivers[${index}]`))

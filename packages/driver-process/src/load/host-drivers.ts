@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 import type { Logger } from '@osm-ts/driver-api'
 
-import { passes } from '../host/passes.js'
+import { sleepUnlessAborted } from '../host/sleep-unless-aborted.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'
 import { type DriverSink, loadDrivers } from './load-drivers.js'
@@ -44,7 +44,7 @@ export async function hostDrivers(options: HostDriversOptions): Promise<{ readon
     signal,
   })
   const waiting = new AbortController()
-  await Promise.race([settled, passes(PATIENCE_MS, AbortSignal.any([signal, waiting.signal]))])
+  await Promise.race([settled, sleepUnlessAborted(PATIENCE_MS, AbortSignal.any([signal, waiting.signal]))])
   waiting.abort()
   return { stopped }
 }

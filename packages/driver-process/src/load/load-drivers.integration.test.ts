@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Logger } from '@osm-ts/driver-api'
-import { eventually, injectorContext } from '@osm-ts/driver-testkit'
+import { injectorContext } from '@osm-ts/driver-testkit'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
 import { TestSink } from '../../test/test-sink.js'
@@ -74,7 +75,7 @@ describe('loadDrivers', () => {
       sink: hangs,
       program,
       limits: { describeMs: 2_000 },
-      retry: { firstMs: 50, maxMs: 100 },
+      retry: { firstMs: 50, lastMs: 100 },
     })
     await slow.settled
     // On a busy machine a driver that is well can also need more than the limit: then it is tried again, as the others are.

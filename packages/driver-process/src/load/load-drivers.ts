@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 import { type Driver, driverKey, isOsmError, type Logger } from '@osm-ts/driver-api'
+import { type BackoffLimits, backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { childEndpoint } from '../host/child-endpoint.js'
 import { type OpenEndpoint, socketEndpoint } from '../host/endpoint.js'
 import type { DriverLimits } from '../host/limits.js'
-import { backoffMs, passes } from '../host/passes.js'
+import { sleepUnlessAborted } from '../host/sleep-unless-aborted.js'
 import { RemoteDriver, type RemoteDriverStatus } from '../host/remote-driver.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'
@@ -53,7 +54,7 @@ export interface LoadOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly limits?: Partial<DriverLimits>
   /** Milliseconds before what failed is loaded again: at first, and at most. */
-  readonly retry?: { readonly firstMs: number; readonly maxMs: number }
+  readonly retry?: BackoffLimits
   readonly logger: Logger
   /** 0 to 1. */
   readonly random: () => number
@@ -70,7 +71,7 @@ export interface LoadedDrivers {
 }
 
 const RESIDENT_INTERVAL_MS = 1_000
-const RETRY = { firstMs: 5_000, maxMs: 300_000 }
+const RETRY = { firstMs: 5_000, lastMs: 300_000 }
 /** What a machine that is busy may have caused as well. The same package with the same digest fails in any other way again. */
 const PASSING: ReadonlySet<string> = new Set([
   'OSM_DRIVER_TIMEOUT',
@@ -133,7 +134,7 @@ async function keepLoading(entry: DriverEntry, loading: Loading, options: LoadOp
       return
     } catch (error) {
       if (signal.aborted) return
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorMessage(error)
       const code = isOsmError(error) ? error.code : 'OSM_DRIVER_LOAD'
       const final = !PASSING.has(code)
       sink.refuse({ name, ...listed, code, message, final })
@@ -141,7 +142,7 @@ async function keepLoading(entry: DriverEntry, loading: Loading, options: LoadOp
       loading.settle()
       if (final) return
     }
-    if (!(await passes(backoffMs(failures, options.retry ?? RETRY, options.random()), signal))) return
+    if (!(await sleepUnlessAborted(backoffMs(failures, options.retry ?? RETRY, options.random), signal))) return
   }
 }
 

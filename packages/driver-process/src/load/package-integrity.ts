@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'no
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 import { isOsmError, type OsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { processError } from '../wire/failure.js'
 
@@ -37,7 +38,7 @@ async function readPackage(folder: string, target: string | undefined): Promise<
     return await digestOf(folder, target)
   } catch (cause) {
     if (isOsmError(cause)) throw cause
-    throw refused(folder, `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw refused(folder, `cannot be read: ${errorMessage(cause)}`)
   }
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { OsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { processError } from '../wire/failure.js'
 import { isRecord } from '../wire/telemetry.js'
@@ -28,7 +29,7 @@ export async function readPackageManifest(folder: string): Promise<PackageManife
   try {
     manifest = JSON.parse(await readFile(file, 'utf8'))
   } catch (cause) {
-    throw manifestError(file, `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw manifestError(file, `cannot be read: ${errorMessage(cause)}`)
   }
   if (!isRecord(manifest) || typeof manifest['name'] !== 'string' || typeof manifest['version'] !== 'string')
     throw manifestError(file, 'must have a name and a version')

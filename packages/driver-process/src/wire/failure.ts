@@ -1,5 +1,6 @@
 import { Metadata, status, type ServiceError } from '@grpc/grpc-js'
 import { type ErrorDetails, isOsmError, OsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { DriverProcessErrorCode } from '../errors.js'
 import { failure } from './messages.js'
@@ -13,7 +14,7 @@ const MAX_MESSAGE = 4_096
 /** What is told to the other side: code, message and details of an OsmError, the message of any other error. */
 export function toServiceError(error: unknown): Partial<ServiceError> {
   const metadata = new Metadata()
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   if (isToldError(error)) {
     const details = Object.keys(error.details).length === 0 ? '' : JSON.stringify(error.details)
     const said = { code: error.code, message: message.slice(0, MAX_MESSAGE), details: details.slice(0, MAX_MESSAGE) }
@@ -47,10 +48,7 @@ export function fromServiceError(error: unknown, what: string): OsmError {
     case status.UNAVAILABLE:
       return processError('OSM_DRIVER_UNAVAILABLE', `${what} cannot be reached`)
     default:
-      return processError(
-        'OSM_DRIVER_PROTOCOL',
-        `${what} failed: ${details ?? (error instanceof Error ? error.message : String(error))}`,
-      )
+      return processError('OSM_DRIVER_PROTOCOL', `${what} failed: ${details ?? errorMessage(error)}`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { channelOptions } from './calls.js'
 import { processError } from './failure.js'
@@ -42,10 +43,7 @@ export async function serveSocket(
     await chmod(socket, 0o600)
   } catch (cause) {
     server.forceShutdown()
-    throw processError(
-      'OSM_DRIVER_SOCKET',
-      `cannot listen on unix socket ${socket}: ${cause instanceof Error ? cause.message : String(cause)}`,
-    )
+    throw processError('OSM_DRIVER_SOCKET', `cannot listen on unix socket ${socket}: ${errorMessage(cause)}`)
   }
   return {
     socket,

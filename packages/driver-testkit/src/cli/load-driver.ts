@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 import type { Driver } from '@osm-ts/driver-api'
 import { exportedDriver, readPackageManifest } from '@osm-ts/driver-process'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { StandIn } from '../conformance/stand-in.js'
 import { CommandDriver } from './command-driver.js'
@@ -90,7 +91,7 @@ function isStandIn(value: unknown): value is StandIn {
 
 /** A host would refuse it for the same reason. */
 function asNoDriver(reason: unknown): never {
-  throw new NoDriver(reason instanceof Error ? reason.message : String(reason))
+  throw new NoDriver(errorMessage(reason))
 }
 
 function folderOf(given: string, from: string): string {

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { optionalFeatures } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { installedMesh, type InstalledMesh } from '../conformance/level-2/installed-mesh.js'
 import { Kubectl } from '../conformance/level-2/kubectl.js'
@@ -58,7 +59,7 @@ export async function openRealCluster(options: RealClusterOptions): Promise<Real
   const program = options.kubectl.includes('/') ? resolve(folder, options.kubectl) : options.kubectl
   const kubectl = new Kubectl(program, environment, kubeconfig)
   const mesh = await installedMesh(kubectl, osmNamespace, { signal }).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorMessage(error)
     throw new NoDriver(
       `level 2 takes a cluster with the mesh in namespace ${osmNamespace}; --kubeconfig, --kubectl and --osm-namespace say which: ${why}`,
     )

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import type { JsonValue } from '@osm-ts/driver-api/policy'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { type Check, type CheckResult, runChecks } from '../conformance/check.js'
 import { level0 } from '../conformance/level-0.js'
@@ -196,7 +197,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, strict: true }).values
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    throw new UsageError(`${errorMessage(error)}\n\n${USAGE}`)
   }
 }
 
@@ -206,7 +207,7 @@ function readConfig(path: string | undefined, folder: string): JsonValue {
     // JSON.parse gives nothing else.
     return JSON.parse(readFileSync(resolve(folder, path), 'utf8')) as JsonValue
   } catch (error) {
-    throw new UsageError(`--config ${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`--config ${path}: ${errorMessage(error)}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { validateHealthProbes } from '@osm-ts/driver-api'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 
-import { Latest } from '../latest.js'
 import { type Check, codeOf, expect, expectNone, reasonOf, type Subject } from './check.js'
 import { connectPeer } from './peer.js'
 import {

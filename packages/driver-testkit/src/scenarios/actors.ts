@@ -3,9 +3,9 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import type { Answered, Asked, Call, CallAnswer, Hello } from '../actor/protocol.js'
-import { eventually } from '../eventually.js'
 
 interface Actor {
   readonly socket: Socket

@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, type Document, isNode, parseDocument } from 'yaml'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import {
   type Expectation,
@@ -29,7 +30,7 @@ export function readScenarios(): readonly Scenario[] {
     try {
       return [readScenario(file, readFileSync(new URL(file, folder), 'utf8'))]
     } catch (error) {
-      faults.push(error instanceof Error ? error.message : String(error))
+      faults.push(errorMessage(error))
       return []
     }
   })
@@ -116,7 +117,7 @@ function removalFault({ objects = [], steps }: Scenario): Fault | undefined {
     try {
       changeObjects(there, step)
     } catch (error) {
-      return { pointer: `/steps/${index}/remove`, message: error instanceof Error ? error.message : String(error) }
+      return { pointer: `/steps/${index}/remove`, message: errorMessage(error) }
     }
   return undefined
 }

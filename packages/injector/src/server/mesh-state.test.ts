@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createLogger, DriverRegistry, parseMeshDomains, systemClock } from '@osm-ts/core'
 import type { KubernetesApi, KubernetesObject, ResourceType, WatchEvent } from '@osm-ts/kubernetes'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { clusterFeatures } from './cluster-features.js'
 import { MeshState } from './mesh-state.js'
@@ -87,10 +88,6 @@ describe('MeshState', () => {
       },
       trustBundle: () => roots,
     })
-  }
-
-  async function until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise((resolve) => setImmediate(resolve))
   }
 
   it('follows the MeshConfig, and keeps what it said last when it is gone or cannot be used', async () => {

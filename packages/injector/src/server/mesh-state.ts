@@ -7,6 +7,7 @@ import {
   resourceTypes,
 } from '@osm-ts/kubernetes'
 import { OsmError, type Logger } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import type { InjectionSettings, NamespaceFacts } from '../inject/settings.js'
@@ -94,10 +95,7 @@ export class MeshState {
     try {
       object = await this.#options.api.get(resourceTypes.Namespace, { namespace: '', name }, signal)
     } catch (error) {
-      throw notReady(
-        `namespace ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-        error,
-      )
+      throw notReady(`namespace ${name} cannot be read: ${errorMessage(error)}`, error)
     }
     if (object === undefined) throw notReady(`namespace ${name} does not exist`)
     return namespaceFacts(object)

@@ -2,6 +2,7 @@ import { abandonable, type CertificateManager, type Metrics, newProxyUUID, type 
 import { ProbeBindingsReader } from '@osm-ts/kubernetes'
 import type { AdmissionAnswer, AdmissionRequest } from '@osm-ts/program'
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { DRIVER_FAULTS } from '../decision/driver-fault.js'
 import type { InjectorErrorCode } from '../error-codes.js'
@@ -156,6 +157,6 @@ function timedOut(milliseconds: number): OsmError<InjectorErrorCode> {
 
 function codedError(error: unknown): OsmError {
   if (isOsmError(error)) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return new OsmError<InjectorErrorCode>('OSM_INJECT_FAULT', `injection failed: ${message}`, { cause: error })
 }

@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { type Authority, generateRoot, Metrics } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { fastClock } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { MemoryLogger } from '../../test/memory-logger.js'
-import { until } from '../../../core/test/until.js'
 import { resourceTypes } from '../resource-types.js'
 import { SharedAuthority, type SharedAuthorityOptions } from './shared-authority.js'
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials } from './cluster-access.js'
-import { messageOf } from './error-facts.js'
 
 /** Where the kubelet puts what a pod's service account needs. */
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -56,7 +56,7 @@ export class InClusterAccess implements ClusterAccess {
     try {
       return await readFile(path, 'utf8')
     } catch (error) {
-      throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', `${path} cannot be read: ${messageOf(error)}`, {
+      throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', `${path} cannot be read: ${errorMessage(error)}`, {
         cause: error,
       })
     }

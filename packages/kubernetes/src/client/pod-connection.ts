@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 
 import type { WebSocket } from 'undici'
-import { onAbort } from '@osm-ts/core'
+import { onAbort } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, ObjectName } from '../api.js'
 import { KubernetesError } from '../kubernetes-error.js'

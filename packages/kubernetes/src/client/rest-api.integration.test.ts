@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { isWatch, type FaultAction } from '../../test/fake-faults.js'
-import { until } from '../../../core/test/until.js'
 import type { KubernetesApi, WatchEvent } from '../api.js'
 import { openKubernetes } from '../connect.js'
 import { KubernetesError } from '../kubernetes-error.js'

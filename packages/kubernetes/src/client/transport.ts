@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 
 import type { Dispatcher, Pool, WebSocket } from 'undici'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { Deadline } from '@osm-ts/core'
 
 import { isKubernetesError, KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
-import { Deadline } from './deadline.js'
-import { messageOf, systemCode } from './error-facts.js'
+import { systemCode } from './error-facts.js'
 import { dispatchWhole, type WholeAnswer } from './whole-answer.js'
 
 /** A request to the API server. */
@@ -218,7 +219,7 @@ function isBrokenConnection(error: unknown): boolean {
 /** The error for an answer that did not come, or broke off. */
 export function unreachable(what: string, server: string, error: unknown): KubernetesError {
   const code = systemCode(error)
-  const reason = messageOf(error) === '' ? (code ?? 'no answer') : messageOf(error)
+  const reason = errorMessage(error) === '' ? (code ?? 'no answer') : errorMessage(error)
   return new KubernetesError('OSM_KUBERNETES_UNREACHABLE', `${what} at ${server}: ${reason}`, {
     cause: error,
     ...(code === undefined ? {} : { reason: code }),

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
-import { onAbort } from '@osm-ts/core'
+import { onAbort } from '@osm-ts/driver-api/toolkit'
+import { DeadlineError } from '@osm-ts/core'
 
 import { tooLarge } from './answer-body.js'
-import { DeadlineError } from './deadline.js'
 
 /** An answer that was read to its end. */
 export interface WholeAnswer {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { type EndpointsAnnouncement, SnapshotFeed } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
-import { ClusterFixture, eventually, RunningSource, uuid } from '../../test/cluster-fixture.js'
+import { ClusterFixture, RunningSource, uuid } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { resourceTypes } from '../resource-types.js'
 import { KubernetesEndpointsProvider } from './kubernetes-endpoints-provider.js'
@@ -123,7 +124,7 @@ describe('KubernetesEndpointsProvider', () => {
     expect(endpoints('store')).toEqual([`10.1.0.1:8080 80 ${uuid(1)}`])
     expect(provider.listIdentitiesForService({ namespace: 'shop', name: 'store' }).items).toHaveLength(3)
     slice(unready)
-    await eventually('the last ready one goes', () => endpoints('store').join() === `10.1.0.2:8080 80 ${uuid(2)}`)
+    await until(() => endpoints('store').join() === `10.1.0.2:8080 80 ${uuid(2)}`, 'the last ready one goes')
     expect(announcements.flatMap(({ services }) => services)).toEqual([{ namespace: 'shop', name: 'store' }])
   })
 
@@ -182,7 +183,7 @@ describe('KubernetesEndpointsProvider', () => {
     await start()
     expect(endpoints('store')).toEqual([])
     cluster.pod('shop', 'unseen', { uuid: uuid(7), labels: { app: 'store' }, ips: ['10.1.0.7'] })
-    await eventually('the pod is seen', () => endpoints('store').join() === `10.1.0.7:8080 80 ${uuid(7)}`)
+    await until(() => endpoints('store').join() === `10.1.0.7:8080 80 ${uuid(7)}`, 'the pod is seen')
     expect(announcements.at(-1)).toEqual({
       services: [{ namespace: 'shop', name: 'store' }],
       accounts: [{ namespace: 'shop', name: 'unseen' }],
@@ -201,10 +202,10 @@ describe('KubernetesEndpointsProvider', () => {
         .join()
     expect(services()).toBe('store')
     cluster.service('shop', 'shelf', { selector: { app: 'store' } })
-    await eventually('the second service comes', () => services() === 'shelf,store')
+    await until(() => services() === 'shelf,store', 'the second service comes')
     expect(announcements).toEqual([{ services: [{ namespace: 'shop', name: 'shelf' }], accounts: [account] }])
     cluster.pod('shop', 'store-0', { uuid: uuid(1), labels: { app: 'none' }, account: 'store', ips: ['10.1.0.1'] })
-    await eventually('no service selects the pod', () => services() === '')
+    await until(() => services() === '', 'no service selects the pod')
     expect(announcements[1]).toEqual({
       services: ['shelf', 'store'].map((name) => ({ namespace: 'shop', name })),
       accounts: [account],
@@ -218,7 +219,7 @@ describe('KubernetesEndpointsProvider', () => {
     cluster.pod('shop', 'store-0', { ...pod, ready: false })
     cluster.pod('shop', 'store-0', { ...pod, ready: false, annotations: { 'a.example.com/b': 'c' } })
     cluster.pod('shop', 'marker', { ips: ['10.1.0.9'] })
-    await eventually('the marker arrives', () => announcements.length > 0)
+    await until(() => announcements.length > 0, 'the marker arrives')
     expect(announcements).toEqual([{ services: [], accounts: [{ namespace: 'shop', name: 'marker' }] }])
   })
 
@@ -245,7 +246,7 @@ describe('KubernetesEndpointsProvider', () => {
     expect(provider.listIdentitiesForService(store).items).toContainEqual(far)
     expect(provider.listServicesForIdentity(far).items).toEqual([store])
     cluster.custom('GlobalTrafficPolicy', 'shop', 'store', { lbType: 'Locality', targets: [] })
-    await eventually('it stays at home', () => endpoints('store').length === 1)
+    await until(() => endpoints('store').length === 1, 'it stays at home')
     expect(announcements.at(-1)).toEqual({ services: [store], accounts: [far] })
   })
 
@@ -254,7 +255,7 @@ describe('KubernetesEndpointsProvider', () => {
     await start()
     const port = Number(new URL(server.url).port)
     await server.close()
-    await eventually('it is told', () => announcements.length > 0)
+    await until(() => announcements.length > 0, 'it is told')
     expect(announcements[0]).toEqual({
       services: [{ namespace: 'shop', name: 'store' }],
       accounts: [{ namespace: 'shop', name: 'store' }],
@@ -267,28 +268,28 @@ describe('KubernetesEndpointsProvider', () => {
     const told = announcements.length
     await server.listen(port)
     const state = () => provider.listEndpointsForService({ namespace: 'shop', name: 'store' }).state
-    await eventually('it is known again', () => state() === 'known')
+    await until(() => state() === 'known', 'it is known again')
     expect(announcements.length).toBeGreaterThan(told)
   })
 
   it('knows nothing of a namespace that was only just enrolled, and nothing at all of others', async () => {
     let release: () => void = () => undefined
-    const until = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve
     })
     await start()
-    server.fault({ action: { kind: 'hold', until }, when: ({ path }) => path.includes('/late/pods') })
+    server.fault({ action: { kind: 'hold', until: released }, when: ({ path }) => path.includes('/late/pods') })
     cluster.service('late', 'web')
     cluster.slice('late', 'web', [{ addresses: ['192.0.2.1'] }])
     cluster.namespace('late', 'osm')
-    await eventually('the namespace is being read', () => running.source.isEnrolled('late'))
+    await until(() => running.source.isEnrolled('late'), 'the namespace is being read')
     const ask = () => provider.listEndpointsForService({ namespace: 'late', name: 'web' })
     expect(ask()).toMatchObject({ state: 'unknown', items: [], conditions: [{ code: 'OSM_ENDPOINTS_UNKNOWN' }] })
     release()
-    await eventually('it has been read', () => ask().state === 'known')
+    await until(() => ask().state === 'known', 'it has been read')
     expect(ask().items).toHaveLength(1)
     server.remove(resourceTypes.Namespace, { namespace: '', name: 'late' })
-    await eventually('it has left', () => !running.source.isEnrolled('late'))
+    await until(() => !running.source.isEnrolled('late'), 'it has left')
     expect(ask()).toEqual({ state: 'known', items: [] })
     expect(announcements.at(-1)?.services).toEqual([{ namespace: 'late', name: 'web' }])
   })

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { FakeClock } from '../../../core/test/certificates/fake-clock.js'
 import { ClusterFixture } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { MemoryLogger } from '../../test/memory-logger.js'
-import { until } from '../../../core/test/until.js'
 import { resourceTypes } from '../resource-types.js'
 import { NamedEndpointsProvider } from './named-endpoints-provider.js'
 

@@ -16,6 +16,7 @@ import {
   uniqueEndpoints,
   unknownLocality,
 } from '@osm-ts/core'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesObject } from '../api.js'
 import { NamedReflectors } from '../named-reflectors.js'
@@ -42,7 +43,7 @@ export class NamedEndpointsProvider implements EndpointsProvider {
   readonly id = 'named-services'
   readonly #services = new Map<string, FollowedService>()
   readonly #reflectors: NamedReflectors<MeshService>
-  readonly #listeners = new Set<(announcement: EndpointsAnnouncement) => void>()
+  readonly #listeners = new Listeners<EndpointsAnnouncement>()
   #beyond: ReadonlySet<string> = new Set()
 
   constructor({ logger, ...options }: NamedEndpointsOptions) {
@@ -120,16 +121,12 @@ export class NamedEndpointsProvider implements EndpointsProvider {
   }
 
   announcements(listener: (announcement: EndpointsAnnouncement) => void): () => void {
-    const entry = (announcement: EndpointsAnnouncement): void => {
-      listener(announcement)
-    }
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   #announce(services: readonly MeshService[]): void {
     if (services.length === 0) return
-    for (const listener of [...this.#listeners]) listener({ services: sortedNames(services), accounts: [] })
+    this.#listeners.notify({ services: sortedNames(services), accounts: [] })
   }
 }
 

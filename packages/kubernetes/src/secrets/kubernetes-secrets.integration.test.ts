@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { partnerCertificates, type TlsData } from '../../../core/test/certificates/partner.js'
 import { FakeClock } from '../../../core/test/certificates/fake-clock.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { isWatch } from '../../test/fake-faults.js'
 import { MemoryLogger } from '../../test/memory-logger.js'
-import { until } from '../../../core/test/until.js'
 import { resourceTypes } from '../resource-types.js'
 import { KubernetesSecrets } from './kubernetes-secrets.js'
 

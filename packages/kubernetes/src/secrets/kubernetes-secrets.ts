@@ -9,9 +9,9 @@ import {
   type SecretSource,
   type SecretStates,
 } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesObject } from '../api.js'
-import { messageOf } from '../client/error-facts.js'
 import { isKubernetesError } from '../kubernetes-error.js'
 import { NamedReflectors } from '../named-reflectors.js'
 import type { ReflectorTarget, Relist } from '../reflector.js'
@@ -33,7 +33,9 @@ export class KubernetesSecrets implements SecretSource {
   readonly #reflectors: NamedReflectors<SecretName>
 
   constructor({ logger, ...options }: KubernetesSecretsOptions) {
-    this.#cache = new SecretCache((error) => logger.error({ error: messageOf(error) }, 'a listener to Secrets failed'))
+    this.#cache = new SecretCache((error) =>
+      logger.error({ error: errorMessage(error) }, 'a listener to Secrets failed'),
+    )
     this.#reflectors = new NamedReflectors({
       ...options,
       watch: (name, isFollowed) => ({

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { MeshService } from '@osm-ts/driver-api'
+import { until } from '@osm-ts/driver-api/toolkit'
 import { KubernetesEndpointsProvider } from '../endpoints/kubernetes-endpoints-provider.js'
 
-import { ClusterFixture, eventually, RunningSource, uuid } from '../../test/cluster-fixture.js'
+import { ClusterFixture, RunningSource, uuid } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { resourceTypes } from '../resource-types.js'
 
@@ -157,7 +158,9 @@ describe('a source that has lived through any history', () => {
         const old = await Follower.start(server)
         for (const one of history) await happen(cluster, one)
         const fresh = await Follower.start(server)
-        await eventually('both say the same', () => old.sayings() === fresh.sayings(), 10_000).catch(() => undefined)
+        await until(() => old.sayings() === fresh.sayings(), 'both say the same', { timeoutMs: 10_000 }).catch(
+          () => undefined,
+        )
         const said = [old.sayings(), fresh.sayings()]
         await Promise.all([old.running.stop(), fresh.running.stop()])
         await server.close()

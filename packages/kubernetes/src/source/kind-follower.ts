@@ -1,5 +1,6 @@
 import type { Logger } from '@osm-ts/driver-api'
-import { backoffMs, type Clock, type Kind, kindDefinitions, type ObjectDecoder, pause, type Random } from '@osm-ts/core'
+import { type Clock, type Kind, kindDefinitions, type ObjectDecoder, pause, type Random } from '@osm-ts/core'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { ResourceType, Selection } from '../api.js'
 import type { Informer } from '../informer-types.js'
@@ -114,7 +115,7 @@ export class KindFollower {
   async #afterFailure(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     const { clock, random, logger } = this.#options
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     logger.warn({ kind: this.kind, reason }, 'cannot find out whether the API server serves a kind')
     await pause(clock, backoffMs(failures, RETRY, random), signal)
   }

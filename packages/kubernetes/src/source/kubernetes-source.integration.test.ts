@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { allKinds, makeObjectKey } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
-import { ClusterFixture, eventually, RunningSource, uuid } from '../../test/cluster-fixture.js'
+import { ClusterFixture, RunningSource, uuid } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { isList, isWatch } from '../../test/fake-faults.js'
 import { resourceTypes } from '../resource-types.js'
@@ -82,7 +83,7 @@ describe('KubernetesSource', () => {
     expect(running.keys().filter((key) => key.includes('osm-second'))).toEqual([])
     expect(running.source.servedKeys()).toContain('Egress/osm-system/first')
     cluster.custom('Egress', 'osm-system', 'second', open)
-    await eventually('the second Egress is read', () => inControlPlane().length === 2)
+    await until(() => inControlPlane().length === 2, 'the second Egress is read')
   })
 
   it('says of a Retry outside the mesh that it belongs to the namespace of its source, while that is of the mesh', async () => {
@@ -101,11 +102,11 @@ describe('KubernetesSource', () => {
     expect(running.source.servedKeys().filter((key) => key.startsWith('Retry/'))).toEqual(['Retry/default/stray'])
     expect(running.source.served(makeObjectKey('Retry', 'default', 'stray'))).toBeDefined()
     cluster.custom('Retry', 'default', 'later', retry('shop'))
-    await eventually('the later one is told of', () => names().includes('later'))
+    await until(() => names().includes('later'), 'the later one is told of')
     cluster.custom('Retry', 'default', 'stray', retry('elsewhere'))
-    await eventually('objects of other meshes are absent', () => names().join() === 'later')
+    await until(() => names().join() === 'later', 'objects of other meshes are absent')
     cluster.namespace('shop', undefined)
-    await eventually('a namespace that leaves takes its strays', () => names().length === 0)
+    await until(() => names().length === 0, 'a namespace that leaves takes its strays')
     expect(running.source.servedKeys().filter((key) => key.startsWith('Retry/'))).toEqual([])
   })
 
@@ -124,19 +125,19 @@ describe('KubernetesSource', () => {
     cluster.custom('TrafficTarget', 'late', 'open', target('web'))
     await running.start()
     cluster.namespace('late', 'osm')
-    await eventually('the namespace joins', () => running.changes.length > 0)
+    await until(() => running.changes.length > 0, 'the namespace joins')
     expect(running.changes.map(({ upserts }) => upserts.map(({ kind }) => kind).sort())).toEqual([
       ['Namespace', 'Service', 'TrafficTarget', 'WorkloadInstance'],
     ])
     cluster.namespace('late', undefined)
-    await eventually('the namespace leaves', () => running.changes.length > 1)
+    await until(() => running.changes.length > 1, 'the namespace leaves')
     expect(running.changes[1]?.deletes).toEqual(
       expect.arrayContaining(['Namespace//late', 'Service/late/web', 'TrafficTarget/late/open']),
     )
     expect(running.keys().filter((key) => key.includes('late'))).toEqual([])
     cluster.service('late', 'unseen')
     cluster.namespace('late', 'osm')
-    await eventually('the namespace joins again', () => running.keys().includes('Service/late/unseen'))
+    await until(() => running.keys().includes('Service/late/unseen'), 'the namespace joins again')
   })
 
   it('says nothing of changes without effect', async () => {
@@ -175,7 +176,7 @@ describe('KubernetesSource', () => {
     cluster.account('shop', 'marker')
     cluster.pod('shop', 'marker', { uuid: uuid(2) })
     cluster.custom('TrafficTarget', 'shop', 'marker', target('store'))
-    await eventually('the markers arrive', () => running.keys().filter((key) => key.endsWith('/marker')).length === 4)
+    await until(() => running.keys().filter((key) => key.endsWith('/marker')).length === 4, 'the markers arrive')
     expect(running.changes.flatMap(({ upserts }) => upserts.map(({ metadata }) => metadata.name))).toEqual(
       Array.from({ length: 4 }, () => 'marker'),
     )
@@ -192,7 +193,7 @@ describe('KubernetesSource', () => {
     const key = makeObjectKey('Retry', 'shop', 'retry')
     const good = running.source.objects().find(({ metadata }) => metadata.name === 'retry')
     cluster.custom('Retry', 'shop', 'retry', { source: { kind: 'Pod' } }, { generation: 2 })
-    await eventually('problems come', () => running.source.problems().some(({ object }) => object?.name === 'retry'))
+    await until(() => running.source.problems().some(({ object }) => object?.name === 'retry'), 'problems come')
     expect(running.source.objects().find(({ metadata }) => metadata.name === 'retry')).toBe(good)
     expect(running.changes.map(({ upserts, deletes }) => [upserts, deletes])).toEqual([[[], []]])
     expect(running.source.problems().filter(({ object }) => object?.name === 'retry')[0]).toMatchObject({
@@ -204,7 +205,7 @@ describe('KubernetesSource', () => {
     expect(running.keys()).not.toContain('Retry/shop/never-good')
     expect(running.source.locate(key)).toEqual(good?.origin)
     server.remove(resourceTypes.Retry, { namespace: 'shop', name: 'retry' })
-    await eventually('it goes', () => !running.keys().includes(key))
+    await until(() => !running.keys().includes(key), 'it goes')
     expect(running.source.problems().filter(({ object }) => object?.name === 'retry')).toEqual([])
   })
 
@@ -220,15 +221,15 @@ describe('KubernetesSource', () => {
       }),
     ])
     server.clearFaults()
-    await eventually('the kind comes', () => running.keys().includes('TrafficTarget/shop/open'))
+    await until(() => running.keys().includes('TrafficTarget/shop/open'), 'the kind comes')
     expect(running.source.problems()).toEqual([])
     cluster.withhold(resourceTypes.TrafficTarget)
     server.objects.compact()
     server.cut()
-    await eventually('the kind goes', () => !running.keys().includes('TrafficTarget/shop/open'))
+    await until(() => !running.keys().includes('TrafficTarget/shop/open'), 'the kind goes')
     // The watches that were cut are missed until they are there again.
     const codes = (): readonly string[] => running.source.problems().map(({ code }) => code)
-    await eventually('only the kind is missed', () => !codes().includes('OSM_SOURCE_STALE'))
+    await until(() => !codes().includes('OSM_SOURCE_STALE'), 'only the kind is missed')
     expect(codes()).toEqual(['OSM_SOURCE_KIND_MISSING'])
   })
 
@@ -242,7 +243,7 @@ describe('KubernetesSource', () => {
     expect(running.source.problems().map(({ code }) => code)).toEqual(custom.map(() => 'OSM_SOURCE_KIND_MISSING'))
     expect(custom).toHaveLength(22)
     server.clearFaults()
-    await eventually('the kinds come', () => running.source.problems().length === 0)
+    await until(() => running.source.problems().length === 0, 'the kinds come')
     expect(running.keys()).toContain('TrafficTarget/shop/open')
   })
 
@@ -276,7 +277,7 @@ describe('KubernetesSource', () => {
     const written: string[] = []
     running.source.onWritten((told) => written.push(told))
     cluster.serve('access.smi-spec.io', { v1alpha3: ['traffictargets', 'traffictargets/status'] })
-    await eventually('the object is told of', () => written.includes(key))
+    await until(() => written.includes(key), 'the object is told of')
     expect(running.source.served(key)).toMatchObject({ hasStatus: true })
     expect(running.changes).toEqual([])
   })
@@ -297,24 +298,24 @@ describe('KubernetesSource', () => {
     const key = makeObjectKey('TrafficSplit', 'shop', 'split')
     expect(running.source.served(key)).toMatchObject({ type: { version: 'v1alpha2' }, hasStatus: true })
     cluster.serve('split.smi-spec.io', { v1alpha4: ['trafficsplits'], v1alpha2: ['trafficsplits'] })
-    await eventually('the newer version is used', () => running.source.served(key)?.type.version === 'v1alpha4')
+    await until(() => running.source.served(key)?.type.version === 'v1alpha4', 'the newer version is used')
     expect(running.changes).toEqual([])
   })
 
   it('has its first snapshot when all of it is there, and not before', async () => {
     let release: () => void = () => undefined
-    const until = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve
     })
     server.fault({
-      action: { kind: 'hold', until },
+      action: { kind: 'hold', until: released },
       when: ({ path }) => path.endsWith('/namespaces/shop/endpointslices'),
     })
     let started = false
     const start = running.start().then(() => {
       started = true
     })
-    await eventually('the rest is read', () => server.requests.filter(isWatch).length >= 18)
+    await until(() => server.requests.filter(isWatch).length >= 18, 'the rest is read')
     expect(started).toBe(false)
     release()
     await start
@@ -327,18 +328,15 @@ describe('KubernetesSource', () => {
     const port = Number(new URL(server.url).port)
     await server.close()
     // One after the other, and as one when it is all of them.
-    await eventually(
-      'it is noticed',
-      () => running.source.problems()[0]?.message.startsWith('24 of the lists') === true,
-    )
+    await until(() => running.source.problems()[0]?.message.startsWith('24 of the lists') === true, 'it is noticed')
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_STALE' })])
     expect(running.source.staleness('shop')).toEqual(expect.any(String))
     expect(running.keys()).toEqual(before)
     cluster.service('shop', 'new')
     server.remove(resourceTypes.TrafficTarget, { namespace: 'shop', name: 'open' })
     await server.listen(port)
-    await eventually('it catches up', () => running.keys().includes('Service/shop/new'))
-    await eventually('it is no longer stale', () => running.source.problems().length === 0)
+    await until(() => running.keys().includes('Service/shop/new'), 'it catches up')
+    await until(() => running.source.problems().length === 0, 'it is no longer stale')
     expect(running.keys()).not.toContain('TrafficTarget/shop/open')
     expect(running.source.staleness('shop')).toBeUndefined()
     expect(running.changes.flatMap(({ deletes }) => deletes)).toEqual(['TrafficTarget/shop/open'])

@@ -16,10 +16,10 @@ import {
   type Random,
   type SourceChange,
 } from '@osm-ts/core'
+import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, ResourceType } from '../api.js'
 import { createInformer } from '../informer.js'
-import { Broadcast } from './broadcast.js'
 import type { ClusterChange, ClusterView } from './cluster-view.js'
 import { Discovery } from './discovery.js'
 import type { SourceErrorCode } from './error-codes.js'
@@ -75,9 +75,9 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   readonly #namespaces: MonitoredNamespaces
   readonly #kinds: ReadonlyMap<string, { readonly follower: KindFollower; readonly inControlPlane: boolean }>
   readonly #staleness = new Staleness()
-  readonly #changes: Broadcast<SourceChange>
-  readonly #written: Broadcast<ObjectKey>
-  readonly #clusterChanges: Broadcast<ClusterChange>
+  readonly #changes: Listeners<SourceChange>
+  readonly #written: Listeners<ObjectKey>
+  readonly #clusterChanges: Listeners<ClusterChange>
   #strays: ReadonlySet<ObjectKey> = new Set()
   #started = false
   #loaded = false
@@ -93,9 +93,9 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       logger.error({ reason: reasonOf(error) }, 'a listener of the cluster failed')
     }
     this.#options = options
-    this.#changes = new Broadcast(onFault)
-    this.#written = new Broadcast(onFault)
-    this.#clusterChanges = new Broadcast(onFault)
+    this.#changes = new Listeners(onFault)
+    this.#written = new Listeners(onFault)
+    this.#clusterChanges = new Listeners(onFault)
     this.#namespaces = new MonitoredNamespaces({
       rule: { meshName, osmNamespace },
       informers,
@@ -230,7 +230,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     this.#publish(this.#held.apply([...edits, ...pods.map((pod) => podEdit(scope.namespace, podName(pod), pod))]))
     for (const { key } of custom) this.#tellWritten(key)
     this.#tellStrays()
-    this.#clusterChanges.tell({ of: 'namespace', scope })
+    this.#clusterChanges.notify({ of: 'namespace', scope })
   }
 
   #leave(scope: NamespaceScope): void {
@@ -238,7 +238,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     this.#publish(this.#held.apply([], keys))
     for (const key of keys) this.#tellWritten(key)
     this.#tellStrays()
-    this.#clusterChanges.tell({ of: 'namespace', scope })
+    this.#clusterChanges.notify({ of: 'namespace', scope })
   }
 
   #changed(scope: NamespaceScope, change: NamespaceChange): void {
@@ -247,7 +247,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       const edits = change.changes.map(({ name, after }) => podEdit(scope.namespace, name.name, after))
       this.#publish(this.#held.apply(edits))
     }
-    this.#clusterChanges.tell({ of: 'content', scope, change })
+    this.#clusterChanges.notify({ of: 'content', scope, change })
   }
 
   /** True for objects of namespaces that have joined, and for those of the control plane that concern them. */
@@ -296,11 +296,11 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   }
 
   #publish(change: SourceChange | undefined): void {
-    if (change !== undefined && this.#loaded) this.#changes.tell(change)
+    if (change !== undefined && this.#loaded) this.#changes.notify(change)
   }
 
   #tellWritten(key: ObjectKey): void {
-    if (this.#loaded) this.#written.tell(key)
+    if (this.#loaded) this.#written.notify(key)
   }
 
   /** Problems that are of no object. */
@@ -317,7 +317,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       this.#publish(this.#held.setGeneral(this.#general()))
       const all = turned.has(NAMESPACES_COPY)
       for (const scope of this.namespaces())
-        if (all || turned.has(namespaceCopy(scope.namespace))) this.#clusterChanges.tell({ of: 'namespace', scope })
+        if (all || turned.has(namespaceCopy(scope.namespace))) this.#clusterChanges.notify({ of: 'namespace', scope })
     }
   }
 
@@ -355,5 +355,5 @@ function deferred(): { readonly promise: Promise<void>; readonly resolve: () => 
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }

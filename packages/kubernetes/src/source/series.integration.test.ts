@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { expect, it } from '@jest/globals'
 import { Metrics } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
 import { ClusterFixture, podManifest, RunningSource, uuid } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
@@ -32,9 +33,6 @@ it('has a bounded number of series with 1,000 pods, after all kinds of trouble w
   const seriesOf = async (name: string, label = ''): Promise<number> =>
     (await series()).filter((line) => line.startsWith(`osm_${name}{`) && line.includes(label)).length
   // The time limit of the test bounds it.
-  const until = async (holds: () => Promise<boolean>): Promise<void> => {
-    while (!(await holds())) await sleep(20)
-  }
   try {
     await running.start()
     expect(running.source.objects().length).toBeGreaterThan(NAMESPACES * PODS)

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Problem, ProxyStatus } from '@osm-ts/core'
+import { until } from '@osm-ts/driver-api/toolkit'
 
-import { ClusterFixture, eventually, fastClock, RunningSource, silentLogger } from '../../test/cluster-fixture.js'
+import { ClusterFixture, fastClock, RunningSource, silentLogger } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import type { SeenRequest } from '../../test/fake-faults.js'
 import type { RecordedEvent } from '../event-recorder.js'
@@ -75,7 +76,7 @@ async function looked(): Promise<void> {
   })
   for (const goal of [1, 2, 3]) {
     changed()
-    await eventually('a look', () => looks >= goal)
+    await until(() => looks >= goal, 'a look')
   }
 }
 
@@ -104,7 +105,7 @@ afterEach(async () => {
 describe('StatusWriter', () => {
   it('says that an object is accepted, once', async () => {
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     expect(status()).toEqual({
       observedGeneration: 1,
       currentStatus: 'committed',
@@ -135,7 +136,7 @@ describe('StatusWriter', () => {
   it('names faults, and keeps the time of what has not changed', async () => {
     problems = [fault('is claimed already'), fault('is odd', 'warning')]
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     expect(status()).toMatchObject({
       currentStatus: 'error',
       reason: 'spec.backends[0]: is claimed already; spec.backends[0]: is odd',
@@ -145,11 +146,11 @@ describe('StatusWriter', () => {
     const since = condition('Accepted')?.lastTransitionTime
     problems = [fault('is claimed by another')]
     changed()
-    await eventually('the words change', () => condition('Accepted')?.message.includes('another') === true)
+    await until(() => condition('Accepted')?.message.includes('another') === true, 'the words change')
     expect(condition('Accepted')?.lastTransitionTime).toBe(since)
     problems = [fault('is odd', 'warning')]
     changed()
-    await eventually('it is accepted', () => condition('Accepted')?.status === 'True')
+    await until(() => condition('Accepted')?.status === 'True', 'it is accepted')
     expect(condition('Accepted')).toMatchObject({ reason: 'OSM_SPEC_CONFLICT', message: 'spec.backends[0]: is odd' })
     expect(Date.parse(condition('Accepted')?.lastTransitionTime ?? '')).toBeGreaterThan(Date.parse(since ?? ''))
   })
@@ -157,29 +158,29 @@ describe('StatusWriter', () => {
   it('keeps that time although its own writing has not come back', async () => {
     problems = [fault('is claimed already')]
     await start(() => server.watches.freeze())
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     const since = condition('Accepted')?.lastTransitionTime
     // Times are written in seconds, and 50 ms are one of this clock.
     await sleep(60)
     problems = [fault('is claimed by another')]
     changed()
-    await eventually('the words change', () => condition('Accepted')?.message.includes('another') === true)
+    await until(() => condition('Accepted')?.message.includes('another') === true, 'the words change')
     expect(condition('Accepted')?.lastTransitionTime).toBe(since)
     server.watches.thaw()
   })
 
   it('says it again of an object that took the place of one of the same name', async () => {
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     server.remove(resourceTypes.IngressBackend, { namespace: 'shop', name: 'front' })
     cluster.custom('IngressBackend', 'shop', 'front', ingress)
     expect(status()).toBeUndefined()
-    await eventually('the new one has a status', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the new one has a status')
   })
 
   it('observes a new generation, and writes nothing for other changes', async () => {
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     const written = writes().length
     const rest = { spec: ingress, status: status() }
     const metadata = { name: 'front', namespace: 'shop', generation: 1 }
@@ -187,14 +188,14 @@ describe('StatusWriter', () => {
     await looked()
     expect(writes()).toHaveLength(written)
     server.put(resourceTypes.IngressBackend, metadata, { ...rest, spec: { ...ingress, matches: [] } })
-    await eventually('it is observed', () => status()?.observedGeneration === 2)
+    await until(() => status()?.observedGeneration === 2, 'it is observed')
     expect(condition('Accepted')?.observedGeneration).toBe(2)
     expect(writes()).toHaveLength(written + 1)
   })
 
   it('says which sidecar refuses what was made of it', async () => {
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     const row = {
       uuid: 'u',
       name: 'shop/store-0',
@@ -210,7 +211,7 @@ describe('StatusWriter', () => {
       conditions: [],
     } as const
     proxies = [row]
-    await eventually('it is told', () => condition('Programmed')?.status === 'False')
+    await until(() => condition('Programmed')?.status === 'False', 'it is told')
     expect(condition('Programmed')).toMatchObject({
       reason: 'Refused',
       message: 'the sidecar of shop/store-0 refuses spec.sources: no such filter',
@@ -218,12 +219,12 @@ describe('StatusWriter', () => {
     expect(condition('Accepted')?.status).toBe('True')
     expect(status()?.currentStatus).toBe('error')
     proxies = []
-    await eventually('it is taken back', () => condition('Programmed')?.status === 'True')
+    await until(() => condition('Programmed')?.status === 'True', 'it is taken back')
   })
 
   it('does not repeat what a sidecar of another namespace says that it refuses', async () => {
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     const sources = [{ object, field: 'spec.sources' }]
     const refusing = (name: string, message: string): ProxyStatus => ({
       uuid: name,
@@ -240,16 +241,16 @@ describe('StatusWriter', () => {
       conditions: [],
     })
     proxies = [refusing('aaa/attacker-0', 'call mallory.example'), refusing('shop/store-0', 'no such filter')]
-    await eventually('what the own sidecar says is told', () => condition('Programmed')?.status === 'False')
+    await until(() => condition('Programmed')?.status === 'False', 'what the own sidecar says is told')
     expect(JSON.stringify(stored())).not.toContain('mallory')
     proxies = [refusing('aaa/attacker-0', 'call mallory.example')]
-    await eventually('no proxy refuses it', () => condition('Programmed')?.status === 'True')
+    await until(() => condition('Programmed')?.status === 'True', 'no proxy refuses it')
     expect(JSON.stringify(stored())).not.toContain('mallory')
   })
 
   it('restores what others wrote over, and leaves their conditions alone', async () => {
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     const foreign = {
       type: 'Audited',
       status: 'True',
@@ -270,7 +271,7 @@ describe('StatusWriter', () => {
       { name: 'front', namespace: 'shop', generation: 1 },
       { spec: ingress, status: { currentStatus: 'error' } },
     )
-    await eventually('it is restored', () => status()?.currentStatus === 'committed')
+    await until(() => status()?.currentStatus === 'committed', 'it is restored')
   })
 
   it('says what a definition of OSM knows where conditions are not known, and does not try again', async () => {
@@ -279,14 +280,14 @@ describe('StatusWriter', () => {
     undeclared('failed to create typed patch object: .status.conditions: field not declared in schema')
     problems = [fault('is claimed already')]
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     expect(status()).toEqual({ currentStatus: 'error', reason: 'spec.backends[0]: is claimed already' })
     expect(writes()).toHaveLength(2)
     await looked()
     expect(writes()).toHaveLength(2)
     problems = []
     changed()
-    await eventually('it changes', () => status()?.currentStatus === 'committed')
+    await until(() => status()?.currentStatus === 'committed', 'it changes')
     expect(writes()).toHaveLength(3)
   })
 
@@ -294,11 +295,11 @@ describe('StatusWriter', () => {
     cluster.serve('policy.openservicemesh.io', { v1alpha1: ['ingressbackends'] })
     problems = [fault('is claimed already')]
     await start()
-    await eventually('an event is recorded', () => events.length > 0)
+    await until(() => events.length > 0, 'an event is recorded')
     await looked()
     problems = []
     changed()
-    await eventually('it is taken back', () => events.length > 1)
+    await until(() => events.length > 1, 'it is taken back')
     expect(events).toEqual([
       {
         object: expect.objectContaining({ ...object, apiVersion: 'policy.openservicemesh.io/v1alpha1' }),
@@ -316,8 +317,8 @@ describe('StatusWriter', () => {
     cluster.custom('Plugin', '', 'shared', { priority: 1, pipyscript: 'pipy()' })
     problems = [{ ...fault('is too long'), object: { kind: 'Plugin', namespace: '', name: 'shared' } }]
     await start()
-    await eventually('an event is recorded', () => events.length > 0)
-    await eventually('the status of another is there', () => status() !== undefined)
+    await until(() => events.length > 0, 'an event is recorded')
+    await until(() => status() !== undefined, 'the status of another is there')
     expect(events).toMatchObject([{ object: { kind: 'Plugin', name: 'shared' }, type: 'Warning' }])
     expect(server.objects.get(resourceTypes.Plugin, { namespace: '', name: 'shared' })?.status).toBeUndefined()
   })
@@ -325,7 +326,7 @@ describe('StatusWriter', () => {
   it('retries when the API server fails, and releases deleted objects', async () => {
     server.fault({ action: { kind: 'status', status: 503, reason: 'ServiceUnavailable' }, when: isWrite, times: 2 })
     await start()
-    await eventually('the status is there', () => status() !== undefined)
+    await until(() => status() !== undefined, 'the status is there')
     expect(writes()).toHaveLength(3)
     server.remove(resourceTypes.IngressBackend, { namespace: 'shop', name: 'front' })
     await looked()
@@ -350,7 +351,7 @@ describe('StatusWriter', () => {
         server.objects.get(resourceTypes.MeshConfig, { namespace: 'osm-system', name: 'osm-mesh-config' })?.status as
           ObjectStatus | undefined
       )?.conditions
-    await eventually('the status is there', () => conditions() !== undefined)
+    await until(() => conditions() !== undefined, 'the status is there')
     expect(conditions()?.map(({ type, status, reason }) => [type, status, reason])).toEqual([
       ['Accepted', 'True', 'Accepted'],
       ['Programmed', 'True', 'Programmed'],

@@ -11,6 +11,7 @@ import {
   sameValue,
   type Steps,
 } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesManifest } from '../api.js'
 import type { EventRecorder } from '../event-recorder.js'
@@ -106,11 +107,7 @@ export class StatusWriter {
       random,
       onFault: (key, error, failures) => {
         this.#count('failed')
-        if (failures === 1)
-          logger.warn(
-            { object: key, reason: error instanceof Error ? error.message : String(error) },
-            'a status cannot be written',
-          )
+        if (failures === 1) logger.warn({ object: key, reason: errorMessage(error) }, 'a status cannot be written')
       },
     })
   }

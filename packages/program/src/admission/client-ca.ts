@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 
 import { OsmError } from '@osm-ts/driver-api'
 import { pemCertificates } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { AdmissionErrorCode } from './error-codes.js'
 
@@ -18,7 +19,7 @@ export async function readClientCa(path: string): Promise<string | undefined> {
     if (certificates.length === 0) throw new Error('it holds no certificate in PEM')
     return certificates.map((pem) => new X509Certificate(pem).toString()).join('')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw new OsmError<AdmissionErrorCode>(
       'OSM_ADMISSION_CLIENT_CA',
       `the file of --webhook-client-ca, ${path}, cannot be used: ${reason}`,

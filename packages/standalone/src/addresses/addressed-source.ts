@@ -7,6 +7,7 @@ import {
   type Problem,
   type SourceChange,
 } from '@osm-ts/core'
+import { Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { AddressTable } from './virtual-addresses.js'
 
@@ -19,7 +20,7 @@ export class AddressedSource implements ObjectSource {
   readonly name: string
   readonly #source: ObjectSource
   readonly #table: AddressTable
-  readonly #listeners = new Set<(change: SourceChange) => void>()
+  readonly #listeners = new Listeners<SourceChange>()
 
   constructor(source: ObjectSource, table: AddressTable) {
     this.name = source.name
@@ -31,12 +32,12 @@ export class AddressedSource implements ObjectSource {
     await this.#source.start(signal)
     const ends = [
       this.#source.subscribe((change) =>
-        this.#publish({ ...change, upserts: change.upserts.map((it) => this.#addressed(it)) }),
+        this.#listeners.notify({ ...change, upserts: change.upserts.map((it) => this.#addressed(it)) }),
       ),
       this.#table.subscribe(() => {
         // Who listens compares contents, so that Services whose address stays the same change nothing.
         const upserts = this.objects().filter(({ kind }) => kind === 'Service')
-        this.#publish({ upserts, deletes: [], problems: this.problems() })
+        this.#listeners.notify({ upserts, deletes: [], problems: this.problems() })
       }),
     ]
     const end = (): void => {
@@ -47,9 +48,7 @@ export class AddressedSource implements ObjectSource {
   }
 
   subscribe(listener: (change: SourceChange) => void): () => void {
-    const entry = (change: SourceChange): void => listener(change)
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
+    return this.#listeners.add(listener)
   }
 
   problems(): readonly Problem[] {
@@ -71,9 +70,5 @@ export class AddressedSource implements ObjectSource {
     const clusterIP = Object.hasOwn(addresses, key) ? addresses[key] : undefined
     if (clusterIP === undefined || object.spec.clusterIP === clusterIP) return object
     return Object.freeze({ ...object, spec: Object.freeze({ ...object.spec, clusterIP, clusterIPs: [clusterIP] }) })
-  }
-
-  #publish(change: SourceChange): void {
-    for (const listener of [...this.#listeners]) listener(change)
   }
 }

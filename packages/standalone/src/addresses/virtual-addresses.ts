@@ -1,3 +1,5 @@
+import { Listeners } from '@osm-ts/driver-api/toolkit'
+
 /** Virtual addresses by `<namespace>/<service>`. */
 export type VirtualAddresses = Readonly<Record<string, string>>
 
@@ -10,7 +12,7 @@ export interface AddressTable {
 
 /** Addresses as somebody else says they are. */
 export class FixedAddressTable implements AddressTable {
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   #addresses: VirtualAddresses
 
   constructor(addresses: VirtualAddresses) {
@@ -19,15 +21,11 @@ export class FixedAddressTable implements AddressTable {
 
   readonly current = (): VirtualAddresses => this.#addresses
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    const entry = (): void => listener()
-    this.#listeners.add(entry)
-    return () => this.#listeners.delete(entry)
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener)
 
   /** Replaces all of them. */
   replace(addresses: VirtualAddresses): void {
     this.#addresses = addresses
-    for (const listener of [...this.#listeners]) listener()
+    this.#listeners.notify()
   }
 }

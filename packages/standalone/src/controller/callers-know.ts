@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-
-import { Deadline } from '@osm-ts/kubernetes'
+import { Deadline } from '@osm-ts/core'
 
 import { isRecord } from '../state/state-folder.js'
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { OsmError } from '@osm-ts/driver-api'
 import type { DriverEntry } from '@osm-ts/driver-process'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { isRecord } from '../state/state-folder.js'
@@ -45,7 +46,7 @@ export function readControllerConfig(path: string): ControllerConfig {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw configError(`${path} can't be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+    throw configError(`${path} can't be read as JSON: ${errorMessage(cause)}`, cause)
   }
   // The supervisor of the same program wrote it; what is told apart here is another file from this one.
   if (

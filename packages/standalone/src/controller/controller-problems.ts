@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Problem } from '@osm-ts/core'
-import { Deadline } from '@osm-ts/kubernetes'
+import { Deadline } from '@osm-ts/core'
 
 import { isRecord } from '../state/state-folder.js'
 

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import type { Random } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { AddressTable } from '../addresses/virtual-addresses.js'
 import { describeExit, startChild, type Child } from '../process/child.js'
@@ -16,7 +18,7 @@ import {
   type ControllerReady,
 } from './controller-config.js'
 
-const LIMITS = { firstMs: 200, maxMs: 10_000, steadyMs: 30_000 }
+const LIMITS = { firstMs: 200, lastMs: 10_000, steadyMs: 30_000 }
 const GRACE_MS = 3000
 const TRIM_LOG_MS = 10_000
 
@@ -32,6 +34,7 @@ export interface ControllerProcessOptions {
   readonly processes: ProcessRegistry
   readonly environment: Readonly<Record<string, string>>
   readonly emit: (event: MeshEvent) => void
+  readonly random: Random
   readonly onReady: (ready: ControllerReady) => void
   /** It ended, or did not start; it is started again. */
   readonly onFailure: (message: string, failures: number) => void
@@ -53,6 +56,7 @@ export class ControllerProcess {
       onEnded: (end) => this.#ended(end),
       restarts: () => true,
       limits: LIMITS,
+      random: options.random,
     })
   }
 
@@ -128,5 +132,5 @@ export class ControllerProcess {
 }
 
 function describeError(error: unknown): string {
-  return `could not be started: ${error instanceof Error ? error.message : String(error)}`
+  return `could not be started: ${errorMessage(error)}`
 }

@@ -64,7 +64,9 @@ describe('startChild', () => {
 })
 
 describe('KeptRunning', () => {
-  const limits = { firstMs: 1, maxMs: 4, steadyMs: 60_000 }
+  const limits = { firstMs: 0.5, lastMs: 4, steadyMs: 60_000 }
+  /** The longest of the possible pauses. */
+  const random = (): number => 1
 
   function keep(script: string, restarts: (starts: number) => boolean) {
     const ends: ProgramEnd[] = []
@@ -75,6 +77,7 @@ describe('KeptRunning', () => {
       onEnded: (end) => ends.push(end),
       restarts: () => restarts(ends.length + 1),
       limits,
+      random,
     })
     return { kept, ends, children }
   }
@@ -119,6 +122,7 @@ describe('KeptRunning', () => {
       onEnded: (end) => ends.push(end),
       restarts: (exit) => exit === undefined && ends.length === 0,
       limits,
+      random,
     })
     await kept.run()
     expect(ends).toMatchObject([{ error: new Error('no'), restartInMs: 1 }, { error: new Error('no') }])

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Random } from '@osm-ts/core'
+import { backoffMs, type BackoffLimits } from '@osm-ts/driver-api/toolkit'
 
-import { Backoff, type BackoffLimits } from './backoff.js'
 import type { Child, ChildExit } from './child.js'
 import { isAborted } from './is-aborted.js'
 
@@ -25,7 +26,9 @@ export interface KeptRunningOptions {
   readonly onEnded: (end: ProgramEnd) => void
   /** Whether to start again; without an exit, the program did not start. */
   readonly restarts: (exit: ChildExit | undefined) => boolean
-  readonly limits: BackoffLimits
+  /** Bounds of the pause before the next start. A run of at least `steadyMs` starts the count of failures again. */
+  readonly limits: BackoffLimits & { readonly steadyMs: number }
+  readonly random: Random
 }
 
 /** A program that is started again when it ends, with growing pauses, until it is told to end. */
@@ -58,18 +61,18 @@ export class KeptRunning {
   }
 
   async #loop(): Promise<void> {
-    const { onEnded, restarts, limits } = this.#options
-    const backoff = new Backoff(limits)
+    const { onEnded, restarts, limits, random } = this.#options
+    let failures = 0
     const ending = this.#ending.signal
     while (!ending.aborted) {
       const began = performance.now()
       const end = await this.#once()
-      const pauseMs = backoff.next(performance.now() - began)
-      const failures = backoff.failures
+      failures = performance.now() - began >= limits.steadyMs ? 1 : failures + 1
       if (isAborted(ending) || !restarts(end.exit)) {
         onEnded({ ...end, failures })
         return
       }
+      const pauseMs = backoffMs(failures, limits, random)
       onEnded({ ...end, failures, restartInMs: pauseMs })
       // Rejects when the program is to end; the loop then ends by its condition.
       await pause(pauseMs, undefined, { signal: ending }).catch(() => undefined)

@@ -1,5 +1,6 @@
 import { makeObjectKey, objectRef, type Problem } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import type { DesiredInstance } from './desired-instances.js'
@@ -28,7 +29,7 @@ export class InstanceProblems {
 
   /** Something failed. */
   failed(place: string, error: unknown, fallback: StandaloneErrorCode): void {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     this.report(place, isOsmError(error) ? error.code : fallback, message)
   }
 

@@ -42,6 +42,7 @@ export class InstanceProgram {
       restartPolicy: options.restartPolicy,
       processes: options.services.processes,
       listener: this.#listener(),
+      random: options.services.random,
     })
   }
 

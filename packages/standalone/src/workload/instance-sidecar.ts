@@ -49,6 +49,7 @@ export class InstanceSidecar {
       environment: { ...(environment.PATH !== undefined && { PATH: environment.PATH }), [MARK]: paths.folder },
       logPath: join(paths.logs, `${namespace}.${instance}.sidecar.log`),
       processes,
+      random: services.random,
       ...(maxDrainMs !== undefined && { maxDrainMs }),
       listener: {
         onStarted: (pid) => {

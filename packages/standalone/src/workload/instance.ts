@@ -1,10 +1,9 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { serviceIdentity, type Snapshot } from '@osm-ts/core'
-import { Deadline } from '@osm-ts/kubernetes'
+import { Deadline, serviceIdentity, type Snapshot } from '@osm-ts/core'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { Backoff } from '../process/backoff.js'
 import { isAborted } from '../process/is-aborted.js'
 import type { RunningInstance } from '../types.js'
 import type { DesiredInstance } from './desired-instances.js'
@@ -17,7 +16,7 @@ import { prepareSidecar, type PreparedSidecar } from './prepare-sidecar.js'
 import type { InstancePlacement, SiteView } from './instance-placement.js'
 import { servedPorts } from './workload-ports.js'
 
-const PREPARE_LIMITS = { firstMs: 1000, maxMs: 30_000, steadyMs: Infinity }
+const PREPARE_LIMITS = { firstMs: 1000, lastMs: 30_000 }
 const PROGRAM_GRACE_MS = 8000
 const SIDECAR_GRACE_MS = 3000
 const PLACES = ['prepare', 'placement', 'sidecar', 'program', 'certificate'] as const
@@ -207,8 +206,7 @@ export class Instance {
   }
 
   async #enter(signal: AbortSignal): Promise<Entered | undefined> {
-    const backoff = new Backoff(PREPARE_LIMITS)
-    while (!signal.aborted) {
+    for (let failures = 1; !signal.aborted; failures += 1) {
       try {
         this.#entered = await this.#prepare(signal)
         this.#problems.clear('prepare')
@@ -219,7 +217,9 @@ export class Instance {
         if (isAborted(signal)) return undefined
         this.#failed('prepare', error)
         // Rejects when the instance is to end; the loop then ends by its condition.
-        await pause(backoff.next(0), undefined, { signal }).catch(() => undefined)
+        await pause(backoffMs(failures, PREPARE_LIMITS, this.#services.random), undefined, { signal }).catch(
+          () => undefined,
+        )
       }
     }
     return undefined
@@ -317,7 +317,7 @@ export class Instance {
   }
 
   #failed(place: (typeof PLACES)[number], error: unknown): void {
-    const detail = error instanceof Error ? error.message : String(error)
+    const detail = errorMessage(error)
     this.#problems.failed(place, error, 'OSM_STANDALONE_SIDECAR')
     // A retry with the same result is not reported again.
     if (detail === this.#detail) return

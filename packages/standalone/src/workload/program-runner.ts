@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
+import type { Random } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { describeExit, startChild, type Child, type ChildExit } from '../process/child.js'
@@ -12,7 +14,7 @@ import { untilListening } from './listening.js'
 import type { WorkloadProgram } from './desired-instances.js'
 import type { InstancePlacement } from './instance-placement.js'
 
-const LIMITS = { firstMs: 500, maxMs: 30_000, steadyMs: 10_000 }
+const LIMITS = { firstMs: 500, lastMs: 30_000, steadyMs: 10_000 }
 /** A program that listens on none of its ports by then takes traffic all the same: it may listen when it likes. */
 const LISTENS_WITHIN_MS = 5000
 
@@ -42,6 +44,7 @@ export interface ProgramRunnerOptions {
   readonly restartPolicy: () => 'Always' | 'OnFailure' | 'Never'
   readonly processes: ProcessRegistry
   readonly listener: ProgramListener
+  readonly random: Random
 }
 
 /** The process of one instance of a workload. */
@@ -58,6 +61,7 @@ export class ProgramRunner {
       onEnded: (end) => this.#ended(end),
       restarts: (exit) => this.#restarts(exit),
       limits: LIMITS,
+      random: options.random,
     })
   }
 
@@ -85,7 +89,7 @@ export class ProgramRunner {
     try {
       return await startChild({ ...command, cwd: program.cwd, env, stdout: 'pipe', stderr: 'pipe' }, processes)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
+      const reason = errorMessage(cause)
       throw commandError(`${program.command.join(' ')} can't be started: ${reason}`, cause)
     }
   }
@@ -154,5 +158,5 @@ function commandError(message: string, cause: unknown): OsmError<StandaloneError
 }
 
 function describeError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Action, SidecarPatch } from '@osm-ts/driver-api'
+import type { Random } from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { describeExit, startChild, type Child } from '../process/child.js'
 import { KeptRunning, type ProgramEnd } from '../process/kept-running.js'
@@ -9,7 +11,7 @@ import type { ProcessRegistry } from '../process/process-registry.js'
 import { resolveValue, type ReferenceValues } from './resolve-value.js'
 import type { LoopbackRequest, InstancePlacement } from './instance-placement.js'
 
-const LIMITS = { firstMs: 250, maxMs: 15_000, steadyMs: 30_000 }
+const LIMITS = { firstMs: 250, lastMs: 15_000, steadyMs: 30_000 }
 const TRIM_LOG_MS = 10_000
 /** The first questions follow each other faster than the driver asks for: most sidecars are ready long before its period is over. */
 const FIRST_PERIOD_MS = 50
@@ -37,6 +39,7 @@ export interface SidecarRunnerOptions {
   readonly listener: SidecarListener
   /** Most milliseconds for which it is drained; as long as its driver says if absent. */
   readonly maxDrainMs?: number
+  readonly random: Random
 }
 
 /** The sidecar process of one instance. */
@@ -54,6 +57,7 @@ export class SidecarRunner {
       onEnded: (end) => options.listener.onExited(this.#describe(end), end.failures),
       restarts: () => true,
       limits: LIMITS,
+      random: options.random,
     })
   }
 
@@ -164,8 +168,7 @@ export class SidecarRunner {
   }
 
   #describe({ exit, error }: ProgramEnd): string {
-    if (exit === undefined)
-      return `${this.#options.binary} can't be started: ${error instanceof Error ? error.message : String(error)}`
+    if (exit === undefined) return `${this.#options.binary} can't be started: ${errorMessage(error)}`
     const line = exit.code === 0 ? '' : this.#log.lastLine()
     return line === '' ? describeExit(exit) : `${describeExit(exit)}: ${line}`
   }

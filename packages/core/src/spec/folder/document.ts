@@ -10,6 +10,7 @@ import {
   type Node,
   type YAMLParseError,
 } from 'yaml'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { FieldPath } from '../field-path.js'
 import type { DocumentText } from './split-documents.js'
@@ -106,7 +107,7 @@ class Tree {
       })
     } catch (error) {
       // The reader recurses: nesting without end exhausts the stack.
-      this.#failure = error instanceof RangeError ? 'is nested too deeply' : messageOf(error)
+      this.#failure = error instanceof RangeError ? 'is nested too deeply' : errorMessage(error)
     }
   }
 
@@ -118,7 +119,7 @@ class Tree {
       // Aliases multiply: a hundred uses are plenty for people, and harmless.
       return { value: document.toJS({ maxAliasCount: 100 }) as unknown, faults }
     } catch (error) {
-      const reason = error instanceof RangeError ? 'is nested too deeply' : messageOf(error)
+      const reason = error instanceof RangeError ? 'is nested too deeply' : errorMessage(error)
       return { value: undefined, faults: faults.length > 0 ? faults : [this.#fault(reason, 0)] }
     }
   }
@@ -185,10 +186,6 @@ class Tree {
 
 function startOf(node: unknown): number | undefined {
   return (node as Node | null | undefined)?.range?.[0]
-}
-
-function messageOf(error: unknown): string {
-  return firstLine(error instanceof Error ? error.message : String(error))
 }
 
 function firstLine(text: string): string {

@@ -1,5 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 /** Tells versions of a file apart without reading it. */
 export interface FileStamp {
@@ -89,7 +90,7 @@ export async function stampFile(path: string): Promise<FileStamp | undefined> {
 
 /** What went wrong, in the words of the operating system. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }
 
 function isMissing(error: unknown): boolean {

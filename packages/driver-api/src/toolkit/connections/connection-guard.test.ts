@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 
 import { ConnectionGuard, type ConnectionGuardOptions, type GuardedConnection } from './connection-guard.js'
 import { admissionLimits, type ServerConnectionLimits } from './connection-limits.js'
+import { until } from '../async/eventually.js'
 
 /** A whole TLS record. */
 const hello = Buffer.from([0x16, 3, 1, 0, 1, 1])
@@ -86,10 +87,6 @@ async function acceptedSocket(): Promise<Socket> {
     await new Promise((resolve) => server.close(resolve))
   })
   return socket
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function oneTurn(changes: Partial<ServerConnectionLimits['handshaking']> = {}): ServerConnectionLimits {

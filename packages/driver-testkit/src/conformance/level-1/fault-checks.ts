@@ -1,10 +1,10 @@
 import { connect as connectTls } from 'node:tls'
 
 import type { Credential } from '@osm-ts/driver-api'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { perform } from '../../actor/calls.js'
 import type { CallAnswer } from '../../actor/protocol.js'
-import { eventually } from '../../eventually.js'
 import type { LocalScenarioRunner } from '../../scenarios/local/local-scenario-runner.js'
 import type { ProgramMesh } from '../../scenarios/local/program-mesh.js'
 import { workloadAuthority } from '../../scenarios/local/workload-authority.js'

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url'
 
 import type { Capabilities } from '@osm-ts/driver-api'
 import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
+import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 
 import { perform } from '../../actor/perform.js'
 import type { Call, CallAnswer, Target } from '../../actor/protocol.js'
-import { eventually } from '../../eventually.js'
 import { testAuthority } from '../../test-certificates.js'
 import { Actors } from '../actors.js'
 import type { LocalMode, Scenario, ScenarioClient, ScenarioObject, ScenarioStep, ScenarioWorkload } from '../format.js'
@@ -113,7 +113,7 @@ export class LocalScenarioRunner implements ScenarioRunner {
     } catch (error) {
       const trail = this.#running?.mesh.trail?.() ?? ''
       if (trail === '') throw error
-      throw new Error(`${error instanceof Error ? error.message : String(error)}\n${trail}`, { cause: error })
+      throw new Error(`${errorMessage(error)}\n${trail}`, { cause: error })
     }
   }
 

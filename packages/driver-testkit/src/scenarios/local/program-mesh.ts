@@ -4,8 +4,8 @@ import { rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 
-import { eventually } from '../../eventually.js'
 import type { LocalMode } from '../format.js'
 import { localInstance } from './local-instance.js'
 import type { LocalMesh } from './local-scenario-runner.js'
@@ -117,7 +117,7 @@ export class ProgramMesh implements LocalMesh {
       if (mesh.#hasExited) throw new Error('osm ended before the controller ran')
       return mesh
     } catch (error) {
-      const what = error instanceof Error ? error.message : String(error)
+      const what = errorMessage(error)
       await mesh.stop()
       throw new Error(`${what}\n${mesh.trail()}`, { cause: error })
     }

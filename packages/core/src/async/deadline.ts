@@ -1,4 +1,4 @@
-import { onAbort } from '@osm-ts/core'
+import { onAbort } from '@osm-ts/driver-api/toolkit'
 
 /** Says that something took too long. */
 export class DeadlineError extends Error {
