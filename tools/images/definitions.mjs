@@ -55,10 +55,13 @@ export const sidecarInitImage = { name: 'osm-sidecar-init', title: 'Init contain
 /** Where Node.js is in the images, as in the distroless ones. */
 export const nodePath = '/nodejs/bin/node'
 
+/** Where programs are in the images. */
+export const programFolder = '/app'
+
 /**
  * Where a program is in its image.
  * @param {string} name of the image
  */
 export function programPath(name) {
-  return `/app/${name}.mjs`
+  return `${programFolder}/${name}.mjs`
 }

@@ -5,7 +5,8 @@ import { root } from '../lib/paths.mjs'
 import { programs } from '../programs.mjs'
 import { programsOf } from './assemble.mjs'
 import { nonroot } from './base-files.mjs'
-import { nodePath, programImages, programPath, sidecarInitImage } from './definitions.mjs'
+import { nodePath, programFolder, programImages, programPath, sidecarInitImage } from './definitions.mjs'
+import { sourcesOf } from './program-image.mjs'
 
 /** Arguments of the last instruction of a kind. */
 function instruction(name: string, kind: string): string | undefined {
@@ -25,7 +26,7 @@ describe('images', () => {
     expect(folders).toEqual([...programImages, sidecarInitImage].map(({ name }) => name).sort())
   })
 
-  it('bundles everything that stands in an image before it is assembled', () => {
+  it('bundles everything that is in an image before it is assembled', () => {
     expect(programsOf(['osm-injector'])).toEqual(['osm-injector', 'osm-driver-host'])
     const bundles = programsOf(programImages.map(({ name }) => name)).map((name) => programs[name]?.bundle)
     expect(new Set(bundles)).toEqual(
@@ -38,10 +39,10 @@ describe('images', () => {
     ({ name, bundle, ports, companions = [] }) => {
       expect(instruction(name, 'USER')).toBe(nonroot)
       expect(instruction(name, 'ENTRYPOINT')).toBe(`["${nodePath}", "${programPath(name)}"]`)
-      const target = companions.length === 0 ? programPath(name) : '/app/'
-      expect(instruction(name, 'COPY')).toBe(`--chmod=555 ${[bundle, ...companions].join(' ')} ${target}`)
+      const sources = sourcesOf({ bundle, companions })
+      expect(instruction(name, 'COPY')).toBe(`--chmod=555 ${sources.join(' ')} ${programFolder}/`)
       expect(instruction(name, 'EXPOSE') ?? '').toBe(ports.join(' '))
-      expect(dockerignore(name)).toBe(`*\n${[bundle, ...companions].map((path) => `!${path}\n`).join('')}`)
+      expect(dockerignore(name)).toBe(`*\n${sources.map((path) => `!${path}\n`).join('')}`)
     },
   )
 })

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { licencesOf } from '../lib/bundled-packages.mjs'
 import { root } from '../lib/paths.mjs'
 import { baseFiles, nonroot } from './base-files.mjs'
-import { nodePath, programPath } from './definitions.mjs'
+import { nodePath, programFolder, programPath } from './definitions.mjs'
 import { filesOf, hostFile, machineFiles } from './host-files.mjs'
 import { file, makeImage, makeLayer } from './oci-image.mjs'
 
@@ -17,12 +18,24 @@ import { file, makeImage, makeLayer } from './oci-image.mjs'
  */
 export async function nodeLayer(node = process.execPath, version = process.version, source = machineFiles) {
   const libraries = await source.libraries([node])
+  // Distributions of Node.js have it there; a package of Debian has a record instead.
+  const licence = join(dirname(node), '../LICENSE')
   return makeLayer(`Node.js ${version} and its shared libraries`, [
     ...baseFiles(),
     hostFile(node, nodePath),
+    ...(existsSync(licence) ? [file(join(dirname(nodePath), '../LICENSE').slice(1), readFileSync(licence))] : []),
     ...filesOf(source, libraries),
     ...(await source.records([node, ...libraries])),
   ])
+}
+
+/**
+ * What an image has beside Node.js: programs, the licences of what they contain, and our own.
+ * @param {Pick<import('./definitions.mjs').ProgramImage, 'bundle' | 'companions'>} definition
+ * @returns {readonly string[]} paths below the root
+ */
+export function sourcesOf({ bundle, companions = [] }) {
+  return [...[bundle, ...companions].flatMap((path) => [path, licencesOf(path)]), 'LICENSE']
 }
 
 /**
@@ -38,8 +51,8 @@ export function programImage(
   own,
 ) {
   const program = programPath(name)
-  const bundles = [bundle, ...companions].map((path) =>
-    file(programPath(basename(path, '.mjs')).slice(1), readFileSync(join(root, path)), 0o555),
+  const bundles = sourcesOf({ bundle, companions }).map((path) =>
+    file(`${programFolder.slice(1)}/${basename(path)}`, readFileSync(join(root, path)), 0o555),
   )
   const layer = makeLayer(`${name}, each program as one file`, bundles)
   return makeImage({

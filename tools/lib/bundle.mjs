@@ -1,8 +1,9 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
 import { bundleIsCurrent, stampBundle } from './bundle-stamp.mjs'
+import { licencesOf, licenceTexts, packagesOfBundles } from './bundled-packages.mjs'
 import { root } from './paths.mjs'
 import { run } from './process.mjs'
 import { SetUpError } from './set-up-error.mjs'
@@ -43,7 +44,10 @@ async function buildBundles(chosen, definitions, settings) {
   try {
     if (whole.length > 0) {
       const { inputs } = await buildOnce(whole, definitions)
-      for (const { entry, bundle } of whole) stampBundle(root, bundle, { entry, files: inputs, settings })
+      for (const { entry, bundle } of whole) {
+        writeLicences(bundle, [])
+        stampBundle(root, bundle, { entry, files: inputs, settings })
+      }
     }
     for (const program of chosen) {
       const { entry, bundle, chunks } = program
@@ -52,6 +56,7 @@ async function buildBundles(chosen, definitions, settings) {
       const { inputs, outputs } = await buildOnce([program], definitions, chunks)
       refuseNameless({ inputs, outputs })
       const parts = Object.keys(outputs).filter((path) => path.startsWith(`${chunks}/`) && path.endsWith('.mjs'))
+      writeLicences(bundle, parts)
       stampBundle(root, bundle, { entry, files: inputs, settings, chunks: parts.sort() })
     }
   } catch (error) {
@@ -62,6 +67,16 @@ async function buildBundles(chosen, definitions, settings) {
     // Its process would keep everything that it has read for as long as this one runs.
     await stop()
   }
+}
+
+/**
+ * Licences ask that their texts travel with the code. Programs of tests do not travel.
+ * @param {string} bundle
+ * @param {readonly string[]} chunks of it
+ */
+function writeLicences(bundle, chunks) {
+  if (bundle.startsWith('packages/'))
+    writeFileSync(join(root, licencesOf(bundle)), licenceTexts(packagesOfBundles([bundle, ...chunks])))
 }
 
 /**
@@ -100,7 +115,7 @@ async function buildOnce(chosen, definitions, chunks) {
 }
 
 /**
- * Bundles one module of a package to wherever a test wants it: a program of its own, or a package as a third party publishes it.
+ * Bundles one module of a package to wherever a test wants it: a separate program, or a package as a third party publishes it.
  * @param {string} entry below the root
  * @param {string} outfile
  * @param {readonly import('esbuild').Plugin[]} [plugins] that come before those of programs
@@ -135,7 +150,7 @@ function bundleOptions() {
 
 /**
  * Bundles a module that is imported late by itself first, with what it takes of one package. esbuild keeps such a module whole, and with it every module of
- * a package whose manifest does not say that they do nothing but export: of the library for Kubernetes one class is used, and 759 generated models would
+ * a package whose manifest does not say that they only export: of the library for Kubernetes one class is used, and 759 generated models would
  * stay. Other packages are left to the bundle, which may use them elsewhere.
  * @param {string} file the end of the module's path
  * @param {string} name of the package

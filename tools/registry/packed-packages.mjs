@@ -1,6 +1,7 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { bundlePrograms } from '../lib/bundle.mjs'
+import { licencesOf } from '../lib/bundled-packages.mjs'
 import { root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
@@ -8,7 +9,7 @@ import { compiler } from '../lib/type-check.mjs'
 import { programs } from '../programs.mjs'
 
 /** Published as they are compiled. Their dependencies are installed with them. */
-const libraries = ['driver-api', 'driver-process', 'driver-testkit', 'create-driver']
+export const libraries = ['driver-api', 'driver-process', 'driver-testkit', 'create-driver']
 
 /**
  * Published as bundles, by package: what a bundle holds need not be installed, and what overrides of the workspace have put into it stays there, since those do not travel.
@@ -73,7 +74,7 @@ async function pack(folders, archives) {
 async function stage(folder, name, names) {
   await mkdir(join(folder, 'dist'), { recursive: true })
   for (const { bundle, chunks, folders = {} } of names.map((program) => programs[program] ?? missing(program))) {
-    await cp(join(root, bundle), join(folder, 'dist', basename(bundle)))
+    for (const path of [bundle, licencesOf(bundle)]) await cp(join(root, path), join(folder, 'dist', basename(path)))
     if (chunks !== undefined)
       await cp(join(root, chunks), join(folder, 'dist', basename(chunks)), {
         recursive: true,

@@ -1,9 +1,9 @@
 /**
  * Bills of materials in CycloneDX 1.6, and the check of the licences of everything that is bundled.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../lib/paths.mjs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { packagesOfBundles } from '../lib/bundled-packages.mjs'
 
 /** @typedef {{ readonly type: 'library' | 'application', readonly name: string, readonly version: string, readonly purl: string, readonly licence?: string }} Component */
 
@@ -11,44 +11,59 @@ import { root } from '../lib/paths.mjs'
 const accepted = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT'])
 
 /**
- * The npm packages of a bundle, from its source map.
- * @param {readonly string[]} sources of the map
- * @returns {readonly string[]} folders below node_modules/.pnpm, sorted
- */
-export function packagesInSources(sources) {
-  const found = sources.flatMap((path) => /node_modules\/\.pnpm\/([^/]+)\//.exec(path)?.[1] ?? [])
-  return [...new Set(found)].sort()
-}
-
-/**
  * @param {readonly string[]} bundles paths of bundles below the root, with a map beside each
  * @returns {readonly Component[]}
  * @throws Error when the licence of a package is not accepted
  */
 export function bundledComponents(bundles) {
-  const sources = bundles.flatMap((bundle) => {
-    /** @type {{ sources: readonly string[] }} */
-    const map = JSON.parse(readFileSync(join(root, `${bundle}.map`), 'utf8'))
-    return map.sources
-  })
-  return packagesInSources(sources).map((folder) => {
-    const name = packageName(folder)
-    /** @type {{ version: string, license?: string }} */
-    const manifest = JSON.parse(
-      readFileSync(join(root, 'node_modules/.pnpm', folder, 'node_modules', name, 'package.json'), 'utf8'),
-    )
-    return npmComponent(name, manifest.version, manifest.license)
-  })
+  return packagesOfBundles(bundles).map(({ name, version, license }) => npmComponent(name, version, license))
 }
 
 /**
- * @param {string} folder such as `@fastify+error@4.2.1` or `ajv-formats@3.0.1_ajv@8.20.0`
- * @returns {string}
+ * What npm installs with a package: its dependencies and theirs, in the versions that are installed here.
+ * @param {string} folder of the package
+ * @returns {readonly Component[]} without the package itself
+ * @throws Error when a dependency is not installed, or when its licence is not accepted
  */
-export function packageName(folder) {
-  const [, name] = /^(@?[^@]+)@/.exec(folder) ?? []
-  if (name === undefined) throw new Error(`node_modules/.pnpm/${folder}: expected <name>@<version>`)
-  return name.replace('+', '/')
+export function installedComponents(folder) {
+  /** @type {Map<string, Component>} by folder */
+  const found = new Map()
+  const queue = [realpathSync(folder)]
+  for (let parent = queue.pop(); parent !== undefined; parent = queue.pop()) {
+    const { dependencies = {}, optionalDependencies = {} } = manifestIn(parent)
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const path = resolveDependency(parent, name)
+      if (path === undefined && Object.hasOwn(optionalDependencies, name)) continue
+      if (path === undefined) throw new Error(`${parent} depends on ${name}, which is not installed`)
+      if (found.has(path)) continue
+      const { version, license } = manifestIn(path)
+      found.set(path, npmComponent(name, version, license))
+      queue.push(path)
+    }
+  }
+  return [...found.values()]
+}
+
+/**
+ * @param {string} folder
+ * @returns {{ readonly version: string, readonly license?: string, readonly dependencies?: Readonly<Record<string, string>>, readonly optionalDependencies?: Readonly<Record<string, string>> }}
+ */
+function manifestIn(folder) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+}
+
+/**
+ * Searches as Node.js does: in the node_modules of the package and of each folder above it.
+ * @param {string} folder
+ * @param {string} name
+ * @returns {string | undefined} the folder of the dependency, without symbolic links
+ */
+function resolveDependency(folder, name) {
+  for (let parent = folder; ; parent = dirname(parent)) {
+    const path = join(parent, 'node_modules', name)
+    if (existsSync(path)) return realpathSync(path)
+    if (parent === dirname(parent)) return undefined
+  }
 }
 
 /**
@@ -100,12 +115,14 @@ export function billOfMaterials(subject, components, timestamp) {
     'bom-ref': component.purl,
     ...(licence !== undefined && { licenses: [{ expression: licence }] }),
   })
+  // A package may be installed in several folders, one for each set of its peers.
+  const unique = [...new Map(components.map((component) => [component.purl, component])).values()]
   const document = {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
     metadata: { timestamp, component: entry(subject) },
-    components: [...components].sort((a, b) => (a.purl < b.purl ? -1 : 1)).map(entry),
+    components: unique.sort((a, b) => (a.purl < b.purl ? -1 : 1)).map(entry),
   }
   return `${JSON.stringify(document, null, 2)}\n`
 }

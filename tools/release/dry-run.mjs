@@ -11,13 +11,14 @@ import { startRegistry } from '../registry/verdaccio.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
 import { readChangesets } from './changesets.mjs'
 import { tryOnCluster } from './cluster-trial.mjs'
-import { programImages } from '../images/definitions.mjs'
-import { pullImage, pushArchive } from './image-registry.mjs'
+import { programImages, sidecarInitImage } from '../images/definitions.mjs'
+import { digestOfTag, pullImage, pushArchive } from './image-registry.mjs'
 import { startOciRegistry } from './oci-registry.mjs'
-import { tryImage } from './try-image.mjs'
+import { findCosign, trySignatures } from './signatures.mjs'
+import { tryImage, tryInitImage } from './try-image.mjs'
 
 /** @typedef {import('./prepare-release.mjs').Release} Release */
-/** @typedef {{ readonly name: string, readonly passed: boolean, readonly detail: string, readonly seconds: number }} Step */
+/** @typedef {{ readonly name: string, readonly passed: boolean, readonly skipped?: true, readonly detail: string, readonly seconds: number }} Step */
 /**
  * @typedef {object} Context
  * @property {string} folder
@@ -26,6 +27,7 @@ import { tryImage } from './try-image.mjs'
  * @property {string} npmUrl
  * @property {string} ociHost
  * @property {string} helm
+ * @property {string | undefined} cosign
  * @property {string} repository
  * @property {string} commit what is released, whatever is committed meanwhile
  */
@@ -33,12 +35,15 @@ import { tryImage } from './try-image.mjs'
 
 const registryPath = 'osm-ts'
 
+const signing = 'images and chart are signed, and their signatures are verified'
+
 /** @type {Readonly<Record<string, (context: Context, state: State) => Promise<string>>>} */
 const steps = {
   'the release is made': makeRelease,
   'a second run in another folder gives the same bytes': compareRuns,
   'programs start in their images with a read-only root, without rights and without a shell': tryImages,
   'images, chart and packages are published': publish,
+  [signing]: sign,
   'the chart installs images that the registry has': installChart,
   'npm installs the command line and creates a driver': installPackages,
   'a pod of the mesh answers in a cluster that pulls from the registry': installOnCluster,
@@ -52,6 +57,7 @@ const steps = {
  */
 export async function* dryRun(folder, { twice, onCluster, signal }) {
   const { helm } = await ensureKubectlAndHelm()
+  const cosign = await findCosign()
   const oci = await startOciRegistry(await made(folder, 'images'))
   try {
     const registry = await startRegistry(await made(folder, 'npm'))
@@ -65,11 +71,17 @@ export async function* dryRun(folder, { twice, onCluster, signal }) {
         npmUrl: registry.url,
         ociHost: oci.host,
         helm,
+        cosign,
       }
       /** @type {State} */
       const state = {}
       for (const [name, step] of Object.entries(steps)) {
         if ((step === compareRuns && !twice) || (step === installOnCluster && !onCluster)) continue
+        if (step === sign && cosign === undefined) {
+          const detail = 'there is no cosign on the PATH; COSIGN_BIN may name one'
+          yield { name, passed: true, skipped: true, detail, seconds: 0 }
+          continue
+        }
         if (signal.aborted) throw new SetUpError('The dry run was interrupted.')
         const result = await attempt(name, () => step(context, state))
         yield result
@@ -101,7 +113,7 @@ async function attempt(name, work) {
 }
 
 /**
- * The last commit. Where there is none, or files differ from it, a commit of the files as they are, in a repository of its own.
+ * The last commit. Where there is none, or files differ from it, a commit of the files as they are, in its own repository.
  * @param {string} folder
  * @returns {Promise<{ repository: string, commit: string }>}
  */
@@ -180,11 +192,19 @@ async function releaseIn(folder, { repository, commit, ociHost }) {
   return JSON.parse(await readFile(join(output, 'release.json'), 'utf8'))
 }
 
-/** @param {Context} context */
+/**
+ * Programs are equal in the images of all architectures. Under emulation each takes seconds, so that of the largest stands for the others.
+ * @param {Context} context
+ */
 async function tryImages({ folder }) {
   const place = await made(folder, 'roots')
-  for (const { name } of programImages) await tryImage(place, join(folder, 'first/output/images', `${name}.tar`), name)
-  return programImages.map(({ name }) => name).join(', ')
+  const archive = (/** @type {string} */ name) => join(folder, 'first/output/images', `${name}.tar`)
+  for (const { name } of programImages) await tryImage(place, archive(name), name, 'amd64')
+  await tryImage(place, archive('osm-controller'), 'osm-controller', 'arm64')
+  for (const architecture of /** @type {const} */ (['amd64', 'arm64']))
+    await tryInitImage(place, archive(sidecarInitImage.name), architecture)
+  const names = [...programImages, sidecarInitImage].map(({ name }) => name).join(', ')
+  return `amd64: ${names}; arm64, emulated: osm-controller, ${sidecarInitImage.name}`
 }
 
 /** @param {Context} context */
@@ -198,6 +218,18 @@ async function publish({ folder, ociHost, npmUrl, helm }) {
   const packages = await readdir(join(output, 'packages'))
   for (const name of packages) await npm(place, 'publish', join(output, 'packages', name), '--access', 'public')
   return `${archives.length} images, 1 chart, ${packages.length} packages`
+}
+
+/** @param {Context} context @param {State} state */
+async function sign({ folder, ociHost, cosign = '' }, { release }) {
+  const bills = await readdir(join(folder, 'first/output/sbom'))
+  const images = Object.entries(release?.images ?? {}).map(([name, { reference }]) => ({
+    reference,
+    bills: bills.filter((bill) => bill.startsWith(`${name}.`)).map((bill) => join(folder, 'first/output/sbom', bill)),
+  }))
+  const digest = await digestOfTag(`http://${ociHost}`, 'charts/osm', release?.version ?? '')
+  const chart = { reference: `${ociHost}/charts/osm@${digest}`, bills: [] }
+  return trySignatures(cosign, await made(folder, 'signatures'), [...images, chart])
 }
 
 /** @param {Context} context @param {State} state */

@@ -87,6 +87,18 @@ export async function pullImage(base, reference) {
 }
 
 /**
+ * @param {string} base
+ * @param {string} repository
+ * @param {string} tag
+ * @returns {Promise<string>} the digest that the tag stands for
+ */
+export async function digestOfTag(base, repository, tag) {
+  const headers = { accept: 'application/vnd.oci.image.manifest.v1+json' }
+  const answer = await ask(`${base}/v2/${repository}/manifests/${tag}`, { method: 'HEAD', headers }, [200])
+  return answer.headers.get('docker-content-digest') ?? ''
+}
+
+/**
  * @param {string} url
  * @param {string} digest
  * @param {Record<string, string>} [headers]

@@ -1,11 +1,9 @@
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cachedFolder } from '../lib/cache.mjs'
-import { run } from '../lib/process.mjs'
-import { timed } from '../lib/progress.mjs'
-import { SetUpError } from '../lib/set-up-error.mjs'
 import { freePort, startLocalServer } from '../registry/local-server.mjs'
+import { ensureUnpackedProgram } from '../setup/unpacked-program.mjs'
+
+const distribution = { what: 'the image registry', debianPackage: 'docker-registry', path: '/usr/bin/docker-registry' }
 
 /**
  * Starts an OCI registry on the loopback address that holds nothing: CNCF Distribution, as Debian packages it.
@@ -13,7 +11,7 @@ import { freePort, startLocalServer } from '../registry/local-server.mjs'
  * @returns {Promise<{ host: string, stop: () => Promise<void> }>} host with its port
  */
 export async function startOciRegistry(folder) {
-  const program = await ensureDistribution()
+  const program = await ensureUnpackedProgram(distribution)
   const host = `127.0.0.1:${await freePort()}`
   const config = join(folder, 'registry.json')
   await writeFile(
@@ -32,36 +30,4 @@ export async function startOciRegistry(folder) {
     url: `http://${host}/v2/`,
   })
   return { host, stop }
-}
-
-/** Unpacked and not installed: this needs no root, and starts no service. */
-async function ensureDistribution() {
-  if (existsSync('/usr/bin/docker-registry')) return '/usr/bin/docker-registry'
-  const folder = await cachedFolder(`docker-registry-debian-${process.arch}`, (partial) =>
-    timed('Downloading the image registry', async () => {
-      const work = join(partial, '.work')
-      await mkdir(work)
-      await mustRun('apt-get', ['download', 'docker-registry'], work)
-      const archive = (await readdir(work)).find((name) => name.endsWith('.deb'))
-      if (archive === undefined) throw new SetUpError('apt-get left no archive of docker-registry.')
-      await mustRun('dpkg-deb', ['--extract', archive, partial], work)
-      await rm(work, { recursive: true })
-    }),
-  )
-  return join(folder, 'usr/bin/docker-registry')
-}
-
-/**
- * @param {string} program
- * @param {readonly string[]} args
- * @param {string} cwd
- */
-async function mustRun(program, args, cwd) {
-  const { code, stderr } = await run(program, args, { cwd })
-  if (code !== 0)
-    throw new SetUpError(
-      `"${[program, ...args].join(' ')}" failed with exit code ${code}. The image registry comes from Debian or a relative of it; ` +
-        'elsewhere install one as /usr/bin/docker-registry.',
-      stderr,
-    )
 }

@@ -20,9 +20,15 @@ import { run } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { programs } from '../programs.mjs'
-import { bundledPackages, mustRun, packPackages } from '../registry/packed-packages.mjs'
+import { bundledPackages, libraries, mustRun, packPackages } from '../registry/packed-packages.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
-import { billOfMaterials, bundledComponents, debianComponents, npmComponent } from './bill-of-materials.mjs'
+import {
+  billOfMaterials,
+  bundledComponents,
+  debianComponents,
+  installedComponents,
+  npmComponent,
+} from './bill-of-materials.mjs'
 
 /** Made of one image for each, in this order. */
 const architectures = /** @type {const} */ (['amd64', 'arm64'])
@@ -66,7 +72,12 @@ export async function prepareRelease(folder, registry) {
   const archives = await timed('Packing the packages', () => packPackages(work))
   await mkdir(join(folder, 'packages'))
   for (const path of archives) await cp(path, join(folder, 'packages', basename(path)))
-  for (const [name, names] of Object.entries(bundledPackages)) await writePackageBill(folder, name, names, source)
+  for (const [name, names] of Object.entries(bundledPackages)) {
+    const bundles = await Promise.all(names.map((program) => bundleFiles(programs[program])))
+    await writePackageBill(folder, name, bundledComponents(bundles.flat()), source)
+  }
+  for (const name of libraries)
+    await writePackageBill(folder, name, installedComponents(join(root, 'packages', name)), source)
   await timed('Packing the chart', () => packChart(folder, registry, images, source.created))
   await rm(work, { recursive: true })
   const listed = Object.fromEntries(
@@ -178,21 +189,16 @@ async function imagesFor(architecture, folder, registry, source) {
 }
 
 /**
- * Packages that are not bundled declare what they depend on; npm lists it where they are installed.
  * @param {string} folder
- * @param {string} name
- * @param {readonly string[]} names of tools/programs.mjs
+ * @param {string} name of the folder in packages
+ * @param {readonly import('./bill-of-materials.mjs').Component[]} components what the package holds, or what npm installs with it
  * @param {{ created: string }} source
  */
-async function writePackageBill(folder, name, names, { created }) {
-  const bundles = await Promise.all(names.map((program) => bundleFiles(programs[program])))
+async function writePackageBill(folder, name, components, { created }) {
   /** @type {{ name: string, version: string, license: string }} */
   const manifest = JSON.parse(await readFile(join(root, 'packages', name, 'package.json'), 'utf8'))
   const subject = npmComponent(manifest.name, manifest.version, manifest.license)
-  await writeFile(
-    join(folder, 'sbom', `${name}.npm.cdx.json`),
-    billOfMaterials(subject, bundledComponents(bundles.flat()), created),
-  )
+  await writeFile(join(folder, 'sbom', `${name}.npm.cdx.json`), billOfMaterials(subject, components, created))
 }
 
 /** @param {(typeof programs)[string] | undefined} program */

@@ -26,7 +26,9 @@ Options:
   -o json             print JSON
   --help              print this
 
-SOURCE_DATE_EPOCH sets the date of the release; the default is that of the commit.
+Environment:
+  SOURCE_DATE_EPOCH   date of the release in seconds since 1970; the default is that of the commit
+  COSIGN_BIN          dry run: the cosign that signs and verifies; the default is that of the PATH, and without one the step is skipped
 `
 
 /**
@@ -59,11 +61,13 @@ export async function task(args) {
       signal: interrupted.signal,
     })) {
       steps.push(step)
-      if (!json) process.stdout.write(`${step.passed ? 'ok  ' : 'FAIL'}  ${step.name}: ${step.detail}\n`)
+      const result = step.skipped ? 'SKIP' : step.passed ? 'ok  ' : 'FAIL'
+      if (!json) process.stdout.write(`${result}  ${step.name}: ${step.detail}\n`)
     }
     const failed = steps.filter(({ passed }) => !passed).length
+    const skipped = steps.filter((step) => step.skipped).length
     if (json) process.stdout.write(`${JSON.stringify({ steps }, null, 2)}\n`)
-    reportCounts('release', { passed: steps.length - failed, failed, skipped: 0 })
+    reportCounts('release', { passed: steps.length - failed - skipped, failed, skipped })
     return failed === 0 ? 0 : 1
   } finally {
     for (const name of signals) process.off(name, abort)

@@ -98,8 +98,9 @@ describe('the completion scripts of osm', () => {
     expect(ask('bash', words)).toEqual(offered)
   })
 
-  it.each(installed.filter((shell) => shell !== 'bash'))('offer what a flag takes behind = in %s', (shell) => {
-    expect(ask(shell, ['proxy', 'list', '--output=j'])).toEqual(['--output=json'])
+  it('offer what a flag takes behind = in the other shells, which do not split there', () => {
+    for (const shell of installed.filter((name) => name !== 'bash'))
+      expect([shell, ask(shell, ['proxy', 'list', '--output=j'])]).toEqual([shell, ['--output=json']])
   })
 
   it('offer all commands that help shows', () => {

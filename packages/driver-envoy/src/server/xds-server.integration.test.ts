@@ -441,7 +441,6 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
         key: credential.privateKey,
         servername: 'ads',
       })
-      const over = new Promise<void>((resolve) => session.once('close', resolve))
       session.on('error', () => undefined)
       for (let count = 0; count < 5000 && !session.destroyed && !session.closed; count += 1) {
         const stream = session.request({
@@ -459,8 +458,8 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       const other = client({ credential: host.admit(otherUuid).credential }).delta()
       other.send({ typeUrl: typeUrls.cluster })
       expect(namesOf(await other.next())).toEqual(['b'])
+      // Node 24 emits no "close" for a client with this many reset streams: the server has to notice the end.
       session.destroy()
-      await over
       await until(() => server.streams.size === 1)
     })
 

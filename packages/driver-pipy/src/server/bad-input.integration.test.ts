@@ -43,7 +43,7 @@ const codes = () => conditions().map(({ code }) => code)
 describe('an operator sees who was turned away', () => {
   const name = 'c0ffee00-0000-4000-8000-000000000001.sidecar.bookbuyer.default.cluster.local'
 
-  it.each<readonly [string, () => Credential | undefined, string, string]>([
+  it.each<readonly [string, () => Credential | undefined, string, unknown]>([
     ['no certificate', () => undefined, 'OSM_PIPY_CERTIFICATE_REFUSED', 'no certificate was shown'],
     [
       'one of another root of the same name',
@@ -73,7 +73,10 @@ describe('an operator sees who was turned away', () => {
       'one of another root that has expired',
       () => testAuthority('control-plane').issue(name, { notAfter: new Date(Date.now() - 60_000) }),
       'OSM_PIPY_CERTIFICATE_REFUSED',
-      'the certificate is not of this control plane (CERT_SIGNATURE_FAILURE)',
+      // OpenSSL 3.5, which Node 24 has, looks at the time before the signature.
+      expect.stringMatching(
+        /^the certificate is not of this control plane \((?:CERT_SIGNATURE_FAILURE|CERT_HAS_EXPIRED)\)$/,
+      ),
     ],
   ])('with %s, by its address', async (_what, credential, code, message) => {
     await expect(repo.client(credential()).get(folderOf('x'))).rejects.toThrow()
