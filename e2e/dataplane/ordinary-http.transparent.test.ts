@@ -66,6 +66,31 @@ describe('HTTP that a mesh has no reason to refuse', () => {
     expect(answer).toMatch(/^http\/1\.1 103 [^]*link: <\/style\.css>; rel=preload[^]*http\/1\.1 200 ok/)
   })
 
+  it('passes the first of several informational answers on, and the answer', () => {
+    const answer = heard('GET /progress', request('GET /progress HTTP/1.1'))
+    expect(answer).toMatch(/^http\/1\.1 102 [^]*step: 1\r\n[^]*http\/1\.1 200 ok/)
+    expect(answer).not.toContain('step: 2')
+  })
+
+  it('answers requests that change nothing although the server ends connections without saying so', () => {
+    const many = Array.from({ length: 150 }, (_, index) =>
+      request(`${index % 2 === 0 ? 'GET' : 'OPTIONS'} /once HTTP/1.1`),
+    )
+    const answers = heard('get /last', ...many, request('GET /last HTTP/1.1'))
+    expect(answers).not.toContain('503')
+    expect(answers.split('http/1.1 200 ok')).toHaveLength(many.length + 2)
+  })
+
+  it('passes an answer on that comes before the body, and says that the connection ends', () => {
+    const answer = heard(
+      'before the body',
+      request('POST /early HTTP/1.1', 'Content-Length: 1000000'),
+      'x'.repeat(1000),
+    )
+    expect(answer).toMatch(/^http\/1\.1 200 ok/)
+    expect(answer).toContain('connection: close')
+  })
+
   it('leaves the answer to "Expect: 100-continue" to the server', () => {
     const fields = ['Expect: 100-continue', 'Content-Length: 4']
     const accepted = heard('\r\n\r\nbody', request('PUT /take HTTP/1.1', ...fields), 'body')

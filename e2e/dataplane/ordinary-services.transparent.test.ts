@@ -50,6 +50,10 @@ describe('forms of Services that are in use', () => {
             ],
           }),
           withSpec(service('shop/twin', 'mixed', 80), { ports: [{ name: 'http', port: 80, targetPort: 'web' }] }),
+          // The same port as the port of HTTP above.
+          withSpec(service('shop/opaque', 'mixed', 82), {
+            ports: [{ name: 'bytes', port: 82, targetPort: 'web', appProtocol: 'tcp' }],
+          }),
           server('shop/base', 'base', 8080, 5432),
           withSpec(service('shop/base', 'base', 80, { headless: true }), {
             ports: [
@@ -83,6 +87,27 @@ describe('forms of Services that are in use', () => {
       (all) => all.join() === 'first,second',
       { what: 'answers of both workloads' },
     )
+  })
+
+  it('leads to a port by the protocol of the Service that was called', async () => {
+    const answer = await eventually(
+      () => client.ask({ kind: 'tcp', dial: 'opaque.shop', port: 82, say: 'GET / HTTP/1.1\r\nHost: Any-Case\r\n\r' }),
+      ({ line }) => line !== undefined,
+      { what: 'an answer of the opaque port' },
+    )
+    expect(answer.line).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(await serversOf('mixed.shop', 80)).toEqual(['first', 'second'])
+  })
+
+  it('leads a workload to itself by its Service and by its address', async () => {
+    const base = inside(mesh, 'shop/base')
+    for (const dial of ['base.shop', base.address, '127.0.0.1']) {
+      expect(await base.ask({ kind: 'http', dial, port: 8080, host: 'base.shop' })).toEqual({
+        status: 200,
+        server: 'base',
+      })
+      expect((await base.ask({ kind: 'tcp', dial, port: 5432, say: 'hello' })).line).toMatch(/^base/)
+    }
   })
 
   it('carries TCP beside UDP and SCTP of the same number', async () => {

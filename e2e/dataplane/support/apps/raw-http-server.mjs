@@ -26,6 +26,11 @@ createServer((socket) => {
       socket.end(`HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0${END}`)
       return
     }
+    if (target === '/early') {
+      received = ''
+      socket.write(ok('before the body'))
+      return
+    }
     if (field('expect') !== undefined && !hasContinued) {
       hasContinued = true
       socket.write(`HTTP/1.1 100 Continue${END}`)
@@ -41,6 +46,10 @@ createServer((socket) => {
       return
     }
     if (target === '/hints') socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload${END}`)
-    socket.write(ok(`${head}\r\n\r\n${body}`))
+    if (target === '/progress')
+      for (const step of [1, 2]) socket.write(`HTTP/1.1 102 Processing\r\nStep: ${step}${END}`)
+    // Without a word that the connection ends.
+    if (target === '/once') socket.end(ok('once'))
+    else socket.write(ok(`${head}\r\n\r\n${body}`))
   })
 }).listen(Number(PORT))

@@ -3,7 +3,7 @@ import type { Protocol } from '@osm-ts/driver-api/policy'
 import type { Http2ProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/protocol_pb.js'
 import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 
-import { type Init, pack } from '../encoding/encode.js'
+import { duration, type Init, pack } from '../encoding/encode.js'
 import type { HttpLimits } from '../settings.js'
 
 const EXTENSION = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
@@ -39,6 +39,13 @@ export function isHttp(protocol: Protocol): boolean {
   return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
 }
 
+/** How long connections to an upstream are used. */
+interface ConnectionReuse {
+  readonly maxRequestsPerConnection?: number | undefined
+  /** Connections without requests are closed after this time; undefined for Envoy's default, an hour. */
+  readonly idleTimeoutMs?: number
+}
+
 /**
  * What HTTP is spoken to a cluster. Ports declared as HTTP/2 or gRPC get HTTP/2 by prior knowledge; on plain `http` ports the client's version is kept,
  * so that an upgrade or a client that knows better works. ALPN decides nothing: the server of the mesh selects no protocol.
@@ -46,7 +53,7 @@ export function isHttp(protocol: Protocol): boolean {
 export function httpProtocolOptions(
   protocol: Protocol,
   limits: HttpLimits,
-  maxRequestsPerConnection?: number,
+  { maxRequestsPerConnection, idleTimeoutMs }: ConnectionReuse = {},
 ): { readonly [extension: string]: Any } {
   if (!isHttp(protocol)) return {}
   const common: Init<typeof HttpProtocolOptionsSchema> = {
@@ -55,6 +62,7 @@ export function httpProtocolOptions(
       maxHeadersCount: limits.headers,
       maxResponseHeadersKb: limits.requestHeadersKiB,
       ...(maxRequestsPerConnection !== undefined && { maxRequestsPerConnection }),
+      ...(idleTimeoutMs !== undefined && { idleTimeout: duration(idleTimeoutMs) }),
     },
   }
   const options: Init<typeof HttpProtocolOptionsSchema> =

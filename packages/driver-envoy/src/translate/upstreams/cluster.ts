@@ -30,6 +30,12 @@ import { meshClientTls, originatedTls } from '../access/tls.js'
 
 type ClusterInit = Init<typeof ClusterSchema>
 
+/**
+ * A sidecar closes idle connections to its workload before the workload does: servers close them after 2 to 5 seconds (gunicorn, Node, Apache, uvicorn), and a
+ * request that is sent at that moment is lost. A new connection over loopback costs little.
+ */
+const WORKLOAD_IDLE_MS = 1_000
+
 /** The cluster of an upstream. */
 export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Array {
   const transportSocket = transportSocketTo(part, settings)
@@ -37,11 +43,9 @@ export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Ar
     name: part.id,
     connectTimeout: duration(part.connectTimeoutMs ?? settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(part.limits),
-    typedExtensionProtocolOptions: httpProtocolOptions(
-      part.protocol,
-      settings.mesh.httpLimits,
-      part.limits?.maxRequestsPerConnection,
-    ),
+    typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, settings.mesh.httpLimits, {
+      maxRequestsPerConnection: part.limits?.maxRequestsPerConnection,
+    }),
     // What is to be encrypted and can't be gets no address, never plaintext.
     ...(part.tls.mode !== 'none' && transportSocket === undefined ? staticCluster(part.id, []) : discovery(part)),
     ...balancing(part.discovery, part.loadBalancing),
@@ -69,7 +73,9 @@ export function localCluster(id: string, local: SocketAddress, protocol: Protoco
     ...staticCluster(names.localCluster(id), [local]),
     connectTimeout: duration(settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions(protocol, settings.mesh.httpLimits),
+    typedExtensionProtocolOptions: httpProtocolOptions(protocol, settings.mesh.httpLimits, {
+      ...(protocol === 'http' && { idleTimeoutMs: WORKLOAD_IDLE_MS }),
+    }),
   })
 }
 
