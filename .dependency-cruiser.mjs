@@ -24,7 +24,7 @@ const mayImport = {
   injector: [...program, 'driver-process', 'interception'],
   controller: [...program, 'driver-process'],
   bootstrap: program,
-  standalone: [...program, 'controller', 'driver-process', 'interception'],
+  standalone: [...core, 'program', 'controller', 'driver-process', 'interception'],
   // What osm-preinstall finds in the way of a mesh, osm install finds as well.
   cli: [...program, 'bootstrap', 'driver-process', 'injector', 'standalone'],
   'create-driver': [],

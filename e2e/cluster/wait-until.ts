@@ -7,9 +7,10 @@ export async function waitUntil<T>(
   ask: () => Promise<T | undefined>,
   options: { readonly timeoutMs: number; readonly everyMs?: number; readonly signal: AbortSignal },
 ): Promise<T> {
-  return eventually(ask, (answer) => answer !== undefined, {
+  const answer = await eventually(ask, (each) => each !== undefined, {
     everyMs: 200,
     ...options,
     failure: () => new ClusterError(`${what} did not come within ${options.timeoutMs / 1000} s`),
   })
+  return answer as T
 }

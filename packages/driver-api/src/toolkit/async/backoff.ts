@@ -1,6 +1,8 @@
 /** Bounds of a delay. */
 export interface BackoffLimits {
+  /** Least delay, in milliseconds. */
   readonly firstMs: number
+  /** Greatest delay, in milliseconds. */
   readonly lastMs: number
 }
 

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** How to wait in {@link eventually}. */
 export interface WaitOptions<T> {
-  /** The default is a bound that no load reaches. */
+  /** Longest wait, in milliseconds. The default of two minutes is a bound that no load reaches. */
   readonly timeoutMs?: number
+  /** Milliseconds between two questions; the default is 50. */
   readonly everyMs?: number
   /** What is waited for, for the error. */
   readonly what?: string
@@ -18,16 +19,6 @@ export interface WaitOptions<T> {
  *
  * @throws Error with the last answer, if none is accepted within two minutes or `timeoutMs`
  */
-export function eventually<T, Accepted extends T>(
-  ask: () => T | Promise<T>,
-  accept: (answer: T) => answer is Accepted,
-  options?: WaitOptions<T>,
-): Promise<Accepted>
-export function eventually<T>(
-  ask: () => T | Promise<T>,
-  accept: (answer: T) => boolean,
-  options?: WaitOptions<T>,
-): Promise<T>
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   accept: (answer: T) => boolean,

@@ -9,6 +9,7 @@ export class Latest<T> {
   #closed = false
   readonly #waiters = new Set<() => void>()
 
+  /** @param initial - the value in force, if there is one already */
   constructor(...initial: [] | [T]) {
     if (initial.length === 1) this.set(initial[0])
   }
@@ -18,6 +19,7 @@ export class Latest<T> {
     return this.#value?.value
   }
 
+  /** Replaces the value in force. Does nothing once it is closed. */
   set(value: T): void {
     if (this.#closed) return
     this.#value = { value }
