@@ -18,7 +18,7 @@ const AGAIN_MS = 60_000
 
 /**
  * Writes something that admission may refuse: what a webhook of the mesh finds wrong in it, a user has written, and API
- * servers before 1.28 do not let osm-bootstrap pass it by. That is no reason to leave out all the rest.
+ * servers before 1.28 do not let osm-bootstrap bypass it. That is no reason to leave out all the rest.
  */
 export class RefusableStep {
   readonly #options: RefusableStepOptions

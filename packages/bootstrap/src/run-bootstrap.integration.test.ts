@@ -43,7 +43,7 @@ describe('a first start', () => {
     expect(trustOf(cluster.find(ValidatingWebhookConfiguration, 'osm-validator-mesh-osm'))).toBe(rootOf(cluster))
   })
 
-  it('makes a MeshRootCertificate only where that is asked for', async () => {
+  it('makes a MeshRootCertificate only where that is requested', async () => {
     const cluster = clusterWithPreset()
     await bootstraps.run(cluster)
     expect(cluster.all(resourceTypes.MeshRootCertificate)).toEqual([])

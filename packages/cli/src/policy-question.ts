@@ -71,7 +71,7 @@ function outsideOf(text: string): CalledHost | undefined {
   const port = portOf(written)
   if (port === 'none' || (bracketed === undefined ? !dnsName.test(host) : isIP(bracketed) !== 6)) return undefined
   const protocol = (['http', 'https', 'tcp'] as const).find((known) => known === scheme?.toLowerCase())
-  // Only HTTP and TLS have a port of their own.
+  // Only HTTP and TLS have their own port.
   if (protocol === 'tcp' && port === undefined) return undefined
   return { kind: 'outside', ...(protocol !== undefined && { protocol }), host, ...(port !== undefined && { port }) }
 }

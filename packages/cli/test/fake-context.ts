@@ -21,7 +21,7 @@ export class KeptOutput extends Writable {
 
   /** As a command sees it. */
   stream(): NodeJS.WriteStream {
-    // Commands write to it and ask for its size, and that is all here.
+    // Commands write to it and request its size, and that is all here.
     return this as unknown as NodeJS.WriteStream
   }
 }

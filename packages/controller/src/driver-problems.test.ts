@@ -31,7 +31,7 @@ describe('driverProblems', () => {
   const runs = { state: 'running', restarts: 0 } as const
   const failure = { code: 'OSM_DRIVER_MEMORY', message: 'it took 2 GB' }
 
-  it('finds nothing wrong with drivers that run, start, or are not asked for', () => {
+  it('finds nothing wrong with drivers that run, start, or are not requested', () => {
     for (const state of ['started', 'starting'] as const)
       expect(driverProblems(config, statesOf(runs, { state }))).toEqual([])
     expect(driverProblems(config, statesOf(runs, undefined))).toEqual([])

@@ -30,7 +30,7 @@ export interface DriverRunnerOptions {
 }
 
 interface RunnerTimes {
-  /** How long a start of the controller waits for classes beside the default. What takes longer goes on. */
+  /** How long a start of the controller waits for classes beside the default. What takes longer continues. */
   readonly patienceMs: number
   /** Before a driver that did not start is started again, at first and at most. */
   readonly retry: { readonly firstMs: number; readonly lastMs: number }

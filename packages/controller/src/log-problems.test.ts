@@ -11,7 +11,7 @@ const problem = (field: string, kind = 'Service'): Problem => ({
   object: { kind, namespace: 'shop', name: 'store' },
 })
 
-/** What is logged where each list stands in turn. */
+/** What is logged where each list is in turn. */
 function logged(...looks: readonly (readonly Problem[])[]): readonly string[] {
   const lines: string[] = []
   const logger = createLogger('test', 'info', { write: (line: string) => void lines.push(line) })
@@ -49,7 +49,7 @@ describe('logProblems', () => {
     expect(logged([problem('spec.a')], [problem('spec.a')])).toEqual([first])
   })
 
-  it('counts what was mended, and logs a problem that comes back', () => {
+  it('counts what was mended, and logs a problem that returns', () => {
     expect(logged([problem('spec.a')], [], [problem('spec.a')])).toEqual([
       first,
       'problems of the mesh specification were mended: 1',

@@ -86,7 +86,7 @@ function troubledProvider({ feed, configurator, provider }: ProblemSources): rea
   return provider.faults().map(({ code, severity, message }) => ({ code, severity, message, ...place }))
 }
 
-/** What objects ask for and the class that most proxies are of can't do. */
+/** What objects request and the class that most proxies are of can't do. */
 function* unsupportedFeatures(
   snapshot: Snapshot,
   { feed, configurator, registry }: ProblemSources,

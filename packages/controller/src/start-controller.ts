@@ -286,7 +286,7 @@ async function stopWith(
     await joinLoops(signal, loops)
     await drained(connected)
   } catch (error) {
-    // The others must not go on without it.
+    // The others must not continue without it.
     fail()
     throw error
   } finally {

@@ -59,7 +59,7 @@ export class FakeCluster {
   }
 }
 
-/** Nothing but the name of a namespace is asked for. */
+/** Nothing but the name of a namespace is requested. */
 function scopeOf(namespace: string): NamespaceScope {
   const scope: unknown = { namespace }
   return scope as NamespaceScope

@@ -72,7 +72,7 @@ describe('the package of a new driver', () => {
     for (const path of paths) expect(readFileSync(join(base, 'elsewhere', path), 'utf8')).not.toContain('mysidecar')
   })
 
-  it('asks for versions of the kit that there are', () => {
+  it('requests versions of the kit that there are', () => {
     const { dependencies, devDependencies } = JSON.parse(
       readFileSync(join(packages, 'create-driver/template/package.json'), 'utf8'),
     ) as Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>

@@ -102,7 +102,7 @@ const table: Table = {
     { security: false, places: (part) => when(part.requestMetrics, 'request-metrics', 'requestMetrics') },
     { security: false, places: (part) => when(part.egressEnabled, 'egress-global', 'egressEnabled') },
     { security: false, places: (part) => when(part.activeHealthChecks, 'active-health-checks', 'activeHealthChecks') },
-    // A class that does not know the field goes on to refuse such paths.
+    // A class that does not know the field continues to refuse such paths.
     { security: false, places: (part) => given(part.keepsEscapedSlashes, 'escaped-slashes', 'keepsEscapedSlashes') },
   ],
   principals: [],

@@ -127,7 +127,7 @@ describe('validateHealthProbes', () => {
 describe('validateProxyObservation', () => {
   const condition = { code: 'OSM_X_Y', message: 'is wrong' }
 
-  it('accepts conditions of a session, and a peer that was turned away', () => {
+  it('accepts conditions of a session, and a peer that was refused', () => {
     expect(validateProxyObservation({ session: 's', conditions: [condition] })).toEqual([])
     expect(validateProxyObservation({ refused: { ...condition, address: '10.0.0.1' } })).toEqual([])
   })

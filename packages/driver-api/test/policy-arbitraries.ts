@@ -326,7 +326,7 @@ function dnsPart(outbound: readonly PartOf<'outbound'>[]): PartOf<'dns'> {
   }
 }
 
-/** One nested set per namespace, as hosts build them; parts outside the mesh stand in the outer set. */
+/** One nested set per namespace, as hosts build them; parts outside the mesh are in the outer set. */
 function setOf(
   of: SetMemberKind,
   members: readonly Extract<Part, { readonly kind: SetMemberKind }>[],

@@ -102,7 +102,7 @@ function catalogOf({ proxy, version, parts }: ProxyPolicy): ControllerContext['m
   }
 }
 
-describe('the driver in a process of its own', () => {
+describe('the driver in its own process', () => {
   it('says of itself what it says in ours', () => {
     const { name, contract, capabilities, configSchema } = createEnvoyDriver()
     const { name: itsName, contract: its, capabilities: can, configSchema: schema } = remote

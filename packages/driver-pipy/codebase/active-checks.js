@@ -15,7 +15,7 @@ var $probe
 
 var running = 0
 
-/** Runs the checks that configurations ask for, for ever. */
+/** Runs the checks that configurations ask for, forever. */
 export function startActiveChecks() {
   new Timeout(LOOK_SECONDS).wait().then(startActiveChecks)
   runDueChecks()

@@ -23,7 +23,7 @@ export function readTrace(headers) {
   )
 }
 
-/** Writes a trace into the headers of a request, in the place of what they have said. */
+/** Writes a trace into the headers of a request, in place of what they have said. */
 export function writeTrace(headers, trace) {
   delete headers.b3
   delete headers['x-b3-parentspanid']

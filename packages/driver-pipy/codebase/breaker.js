@@ -5,7 +5,7 @@ export function makeBreaker(settings, now) {
   return { settings, since: now, answers: 0, errors: 0, slow: 0, openUntil: 0, turn: 0 }
 }
 
-/** True while requests are answered in the place of the upstream. */
+/** True while requests are answered in place of the upstream. */
 export function isOpen(breaker, now) {
   if (breaker.openUntil === 0) return false
   if (now < breaker.openUntil) return true

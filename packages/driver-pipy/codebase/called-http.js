@@ -35,7 +35,7 @@ var $entry
 var $exchange
 var $status
 var $trailers
-// The head of the answer as it goes on.
+// The head of the answer as it continues.
 var $passed
 
 // Statuses of gRPC, and those that are failures of a server.
@@ -327,7 +327,7 @@ function again(end) {
   // A connection that breaks, or fails in its handshake, ends without a word.
   if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
-  // Anyone who has failed does not go on, so that what others share is not closed for it. What no one shares is: tries of one request have variables in common.
+  // Anyone who has failed does not continue, so that what others share is not closed for it. What no one shares is: tries of one request have variables in common.
   $call.isAnswered = $call.capacity > 1
   endTry($call)
   beginPause($call)

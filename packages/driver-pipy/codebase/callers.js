@@ -27,7 +27,7 @@ export function mayCall(callers, principal) {
   )
 }
 
-/** True if one of the names stands in the certificate. */
+/** True if one of the names is in the certificate. */
 export function hasName(certificate, names) {
   var own = certificate ? certificate.subjectAltNames : undefined
   return own ? names.some((name) => own.includes(name)) : false

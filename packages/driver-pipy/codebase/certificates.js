@@ -3,7 +3,7 @@
 var BEGIN = '-----BEGIN CERTIFICATE-----'
 var END = '-----END CERTIFICATE-----'
 
-/** The certificates of a text, each as a text of its own: Pipy reads the first of a text. */
+/** The certificates of a text, each as its own text: Pipy reads the first of a text. */
 export function pemsOf(text) {
   var parts = text.split(END)
   return parts

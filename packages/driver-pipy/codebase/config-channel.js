@@ -8,7 +8,7 @@ import { state } from './state.js'
 var WAIT_AFTER_ERROR_SECONDS = 1
 
 /**
- * Asks for configurations for ever.
+ * Requests configurations forever.
  *
  * @param settings - `{ host, serverName, path, certificate, key, roots }`: where to ask, whom, and the names of files with PEM
  */

@@ -1,4 +1,4 @@
-// Pages of the administration interface that show the configuration. What is secret stands in its member `credentials`, and nowhere else.
+// Pages of the administration interface that show the configuration. What is secret is in its member `credentials`, and nowhere else.
 
 /** All that the sidecar does, as JSON. */
 export function configDump(config) {

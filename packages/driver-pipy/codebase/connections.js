@@ -9,7 +9,7 @@ export function makePool(end) {
 }
 
 /**
- * Asks for a connection.
+ * Requests a connection.
  *
  * @param wish - `{ key, address, capacity, isWhole, isSingle, limits, give(slot) }`: connections with equal keys are alike; so many requests share one; a
  *   whole one is shared with no one, a single one is no one's before and after. With a `gateway` it leads through that one. `limits` are the settings of the upstream. `give` is called later if there is none now.

@@ -77,7 +77,7 @@ export function failureOf(asked, question, code) {
 }
 
 /**
- * An answer with addresses, as many as there is room for: any of them will do. Who asks for anything else than addresses of IPv4 is told that there is nothing.
+ * An answer with addresses, as many as there is room for: any of them will do. Who requests anything else than addresses of IPv4 is told that there is nothing.
  *
  * @param first - which address comes first, so that callers take turns
  */

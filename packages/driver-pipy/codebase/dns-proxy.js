@@ -80,7 +80,7 @@ function askAll(asked, question, servers, index) {
   })
 }
 
-// Each question has a socket of its own, and so a port that no one can guess who wants to answer in a server's place.
+// Each question has its own socket, and so a port that no one can guess who wants to answer in a server's place.
 function askServer(asked, question, server) {
   return new Promise((resolve) => {
     var clock = new Timeout(SERVER_SECONDS)

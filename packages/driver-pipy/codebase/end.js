@@ -14,12 +14,12 @@ var LOOK_SECONDS = 0.5
 // Time for endpoints to disappear from their callers, where nothing has waited for that before.
 var LEAVE_SECONDS = 5
 
-/** Ends the sidecar as soon as nothing is under way; once, however often that is asked for. */
+/** Ends the sidecar as soon as nothing is under way; once, however often that is requested. */
 export function endWhenIdle() {
   if (state.isEnding) return
   state.isEnding = true
   state.isDraining = true
-  // Not at once: anyone who has asked for it gets an answer.
+  // Not at once: anyone who has requested it gets an answer.
   after(LOOK_SECONDS, lookForEnd)
 }
 

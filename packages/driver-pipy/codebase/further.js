@@ -14,7 +14,7 @@ export function readFurther(credentials) {
     try {
       byKey[entry[0]] = read(entry[1])
     } catch (_) {
-      // Nothing of what stands in it may come to a log, not even by what is said about it.
+      // Nothing of what is in it may come to a log, not even by what is said about it.
       unusable.push(entry[0])
     }
   })

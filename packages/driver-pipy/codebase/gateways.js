@@ -27,7 +27,7 @@ export function pickGateway(call) {
 
 function pick(call, isCareful) {
   var upstreams = state.world.upstreams
-  // Never in the clear: there is no one to be sure of.
+  // Never in plaintext: there is no one to be sure of.
   var fits = (share) => {
     var each = upstreams[share.upstream]
     return Boolean(each && each.settings.tls) && hasEndpoint(each, isCareful)

@@ -1,4 +1,4 @@
-// Answers over HTTP/1.1, as they go on to Pipy: one for each request, checked and rewritten. Whatever else comes ends the connection, so that it never
+// Answers over HTTP/1.1, as they continue to Pipy: one for each request, checked and rewritten. Whatever else comes ends the connection, so that it never
 // becomes the answer to somebody else.
 
 import { bodyInChunks, bodyOfLength, bodyUntilEnd, readBody } from './http1-body.js'
@@ -38,7 +38,7 @@ export function withTrailers(reader, end) {
 }
 
 /**
- * What goes on to Pipy of what has come.
+ * What continues to Pipy of what has come.
  *
  * @returns {unknown} data, with a StreamEnd behind it where the connection has to end
  */

@@ -24,7 +24,7 @@ export var OWN_LONG = 'osm-sidecar-long'
 // A character has four bytes at most.
 var MAX_LINE = 4000
 
-/** What {@link settleHead} says of a request that only asks for `100 Continue`. */
+/** What {@link settleHead} says of a request that only requests `100 Continue`. */
 export var CONTINUE = 100
 
 // Pipy reads these methods. Others pass it under the name of a known one.
@@ -216,7 +216,7 @@ export function writeRefusedRequest(fault) {
   )
 }
 
-/** Text of a request that asks for `100 Continue`: Pipy answers it in its turn, between the answers to other requests. */
+/** Text of a request that requests `100 Continue`: Pipy answers it in its turn, between the answers to other requests. */
 export function writeContinueRequest() {
   return 'GET / HTTP/1.1\r\nhost: invalid\r\n' + OWN_HEADER + ': continue\r\nconnection: keep-alive\r\n\r\n'
 }
@@ -313,7 +313,7 @@ function isInvalid(head) {
   })
 }
 
-/** The head of the answer to a request that asks for `100 Continue`; see http1-output.js. */
+/** The head of the answer to a request that requests `100 Continue`; see http1-output.js. */
 export function continueHead() {
   var headers = {}
   headers[OWN_HEADER] = 'continue'
@@ -450,7 +450,7 @@ function readFraming(head, tooLarge) {
   return undefined
 }
 
-// Writes the fields that go on, without those that Connection names. Gives its options, or undefined if it names what must arrive.
+// Writes the fields that continue, without those that Connection names. Gives its options, or undefined if it names what must arrive.
 function readConnection(head, keepsLong) {
   var values = valuesOf(head, 'connection')
   var options = values ? optionsOf(values) : []

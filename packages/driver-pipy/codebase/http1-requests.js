@@ -1,4 +1,4 @@
-// Requests over HTTP/1.1, as they go on to Pipy: checked and rewritten, one by one. HTTP/2 passes as it is.
+// Requests over HTTP/1.1, as they continue to Pipy: checked and rewritten, one by one. HTTP/2 passes as it is.
 
 import { bodyInChunks, bodyOfLength, readBody } from './http1-body.js'
 import { MAX_BODY_BYTES, readRequestHead, writeRequestHead } from './http1-head.js'
@@ -24,7 +24,7 @@ export function makeRequestReader(canContinue) {
 }
 
 /**
- * What goes on to Pipy of what has come.
+ * What continues to Pipy of what has come.
  *
  * @returns {unknown} data, or a StreamEnd where the connection has to end at once
  */

@@ -14,7 +14,7 @@ export function beginHTTP(conn, canContinue) {
   conn.framesOut = makeFrameWriter(false, conn.framesIn)
 }
 
-/** The exchange of a request whose head Pipy has read; see one-end.js. Requests go on as HTTP/1.1, whatever the caller speaks. */
+/** The exchange of a request whose head Pipy has read; see one-end.js. Requests continue as HTTP/1.1, whatever the caller speaks. */
 export function beginExchange(conn, head) {
   var isHttp1 = head.protocol === 'HTTP/1.1' || head.protocol === 'HTTP/1.0'
   var exchange = makeExchange(isHttp1)
@@ -55,7 +55,7 @@ var $nexts
 
 /**
  * Templates of connections that HTTP/1.1 is asked over; each is started with the template that connects, and with what is to hold the `reader` of its answers. Tries of one request share their variables, and the connection of
- * one outlives it: so each try has a template of its own. They are made once, because Pipy crashes when it frees a template with its last pipeline.
+ * one outlives it: so each try has its own template. They are made once, because Pipy crashes when it frees a template with its last pipeline.
  */
 var askers = [0, 1, 2, 3, 4, 5, 6, 7].map((number) =>
   pipeline(($) =>
@@ -80,7 +80,7 @@ var askers = [0, 1, 2, 3, 4, 5, 6, 7].map((number) =>
 var LONGEST_KEPT = 65536
 var withBody = ['POST', 'PUT', 'PATCH']
 
-/** True for a request to a server of HTTP/1.1 that is to go on as it comes, by {@link streamRequest}: `muxHTTP` keeps others until their end. */
+/** True for a request to a server of HTTP/1.1 that is to continue as it comes, by {@link streamRequest}: `muxHTTP` keeps others until their end. */
 export function isStreamed(conn, request) {
   var headers = request.headers
   if (headers.upgrade || request.method === 'HEAD') return false

@@ -14,7 +14,7 @@ var PING_BYTES = 8
 // Most that a peer accepts without having said so.
 var MAX_FRAME_BYTES = 16384
 
-// A head that is too large is read to its end, so that it can be answered; but not for ever.
+// A head that is too large is read to its end, so that it can be answered; but not forever.
 var MAX_BLOCK_BYTES = 1048576
 
 var HEADERS = 1
@@ -56,7 +56,7 @@ export function makeFrameWriter(isClient, reader) {
 }
 
 /**
- * Frames as they go on.
+ * Frames as they continue.
  *
  * @returns {unknown} data, with a StreamEnd behind it where the connection has to end
  */
@@ -253,7 +253,7 @@ function has(flags, bit) {
   return flags % (bit * 2) >= bit
 }
 
-// The block for Pipy; undefined for what does not go on.
+// The block for Pipy; undefined for what does not continue.
 function readBlock(frames, kind, data) {
   frames.kind = kind
   frames.waits = false

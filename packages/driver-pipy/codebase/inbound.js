@@ -93,7 +93,7 @@ function begin(kind, port) {
   return true
 }
 
-// The template that goes on with the handshake. Callers of the mesh offer the protocol of the mesh, and ask for a service by its name.
+// The template that continues with the handshake. Callers of the mesh offer the protocol of the mesh, and request a service by its name.
 function chooseTLS() {
   var world = state.world
   var name = ('' + (($conn.hello.serverNames || [])[0] || '')).toLowerCase()
@@ -111,7 +111,7 @@ function chooseTLS() {
 function serve() {
   var session = $conn.session
   if (!session || session.state !== 'connected') return 'close'
-  // Which callers from outside may ask is looked at with each request.
+  // Which callers from outside may ask is checked with each request.
   if ($conn.kind === 'ingress') return serveHTTP
   $conn.principal = principalOf(session.peer)
   var port = state.world.servedById[$conn.id]

@@ -1,4 +1,4 @@
-// The sidecar of class pipy. All that differs from sidecar to sidecar comes by the config channel; where that is stands in the environment:
+// The sidecar of class pipy. All that differs from sidecar to sidecar comes by the config channel; where that is is in the environment:
 //
 // OSM_PIPY_CHANNEL      host:port of the control plane
 // OSM_PIPY_SERVER_NAME  DNS name that its certificate must have

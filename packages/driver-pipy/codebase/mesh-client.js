@@ -14,7 +14,7 @@ export function meshClient(world, tlsOf, transport, onState) {
   var versions = world.config.trust.versions
   if (!world.certificate || !versions) return refuse
   var options = {
-    // Not asked for again: Pipy asks twice in one handshake, and has none at all if the second one is another.
+    // Not requested again: Pipy asks twice in one handshake, and has none at all if the second one is another.
     certificate: world.certificate,
     trusted: world.trusted,
     sni: () => tlsOf().serverName,

@@ -1,4 +1,4 @@
-// TLS towards servers outside the mesh. Whatever of it is not there, there is no connection: never one in the clear, or to a server that no one has verified.
+// TLS towards servers outside the mesh. Whatever of it is not there, there is no connection: never one in plaintext, or to a server that no one has verified.
 
 import { certificatesOf } from './certificates.js'
 import { holdsName } from './server-names.js'
@@ -25,7 +25,7 @@ export function outsideTLS(world, tls) {
     // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
     verify: (ok, certificate) => ok && holdsName(namesIn(certificate), tls),
   }
-  // Not asked for again: Pipy asks twice in one handshake, and has none at all if the second one is another.
+  // Not requested again: Pipy asks twice in one handshake, and has none at all if the second one is another.
   if (tls.shows) options.certificate = shown.certificate
   if (tls.serverName) options.sni = tls.serverName
   if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
@@ -70,7 +70,7 @@ function systemRoots() {
   return text === undefined ? undefined : { list: certificatesOf(text), text }
 }
 
-// Names as Pipy shows them; addresses stand in the bytes alone.
+// Names as Pipy shows them; addresses are in the bytes alone.
 function namesIn(certificate) {
   return {
     names: certificate.subjectAltNames || [],

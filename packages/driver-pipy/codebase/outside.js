@@ -16,7 +16,7 @@ export function destinationOf(world, conn) {
   if (tcp) return { kind: 'rule', rule: tcp }
   var https = of('https')
   if (https.length > 0) {
-    // The server name tells destinations apart.
+    // The server name distinguishes destinations.
     if (conn.isTLS === undefined) return { kind: 'unknown' }
     if (conn.isTLS) return conn.hello ? byName(world, https, conn) : { kind: 'named' }
   }

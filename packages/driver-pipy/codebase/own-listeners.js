@@ -14,14 +14,14 @@ export function removeOwn(address) {
   delete own[address]
 }
 
-/** True if a connection to a host would come back. Other addresses of this machine than loopback are redirected to the listener for callers. */
+/** True if a connection to a host would return. Other addresses of this machine than loopback are redirected to the listener for callers. */
 export function isOwn(host, port) {
   return Object.values(own).some(
     (listener) => listener.port === port && (listener.host === host || (listener.host === '0.0.0.0' && isHere(host))),
   )
 }
 
-/** True if a connection to `host:port` would come back. */
+/** True if a connection to `host:port` would return. */
 export function isOwnAddress(address) {
   var parts = splitAuthority(address)
   return isOwn(parts.host, parts.port)

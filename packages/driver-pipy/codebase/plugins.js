@@ -61,7 +61,7 @@ export function pluginFaults(chains) {
 }
 
 /**
- * Asks `request` of the plugins of a chain. Gives the first answer `{ status, headers, body }`, or undefined if the request goes on.
+ * Asks `request` of the plugins of a chain. Gives the first answer `{ status, headers, body }`, or undefined if the request continues.
  *
  * @param service - id of a part of it: `<namespace>/<name>|…`
  * @param request - `{ method, path, authority, headers, caller }`; changes of headers hold

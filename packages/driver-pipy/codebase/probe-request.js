@@ -19,7 +19,7 @@ function isCall(head) {
   return head.method === 'POST' && (head.headers['content-type'] || '').startsWith('application/grpc')
 }
 
-/** What the workload is asked in the place of what was asked. */
+/** What the workload is asked in place of what was asked. */
 export function askWorkload(probe, head) {
   identityHeaders.forEach((name) => void delete head.headers[name])
   if (probe.type === 'grpc') return

@@ -21,7 +21,7 @@ export function makeRecorder(settings) {
 }
 
 /**
- * Begins the record of a request, and has its headers name a trace where that is asked for.
+ * Begins the record of a request, and has its headers name a trace where that is requested.
  *
  * @param trace - the one that it has been given already; see spans.js
  * @returns {unknown} what keeps the beginnings of its bodies; undefined if it is not recorded

@@ -59,7 +59,7 @@ export function answerEvents(parts) {
 var messageHeaders = ['content-type', 'content-length', 'date', 'server', 'via']
 
 /**
- * Takes apart an answer of gRPC that is its status alone: trailers in the place of a head. Pipy does not end a stream with its head, and clients look for
+ * Takes apart an answer of gRPC that is its status alone: trailers in place of a head. Pipy does not end a stream with its head, and clients look for
  * trailers behind it then. Undefined for other answers.
  */
 export function splitStatus(start) {

@@ -43,14 +43,14 @@ var $isDelimited
 var $exchange
 var $status
 var $trailers
-// The head of the answer as it goes on.
+// The head of the answer as it continues.
 var $passed
 
 /** Serves HTTP on a connection whose caller is known. */
 export var serveHTTP = pipeline(($) =>
   $.onStart((conn) => {
     $conn = conn
-    // Callers share no connection to the workload: all that one asked for ends with it.
+    // Callers share no connection to the workload: all that one requested ends with it.
     $conn.outbounds = []
     $conn.keys = {}
     beginHTTP(conn, true)

@@ -1,7 +1,7 @@
 // Whom the certificate of a server outside the mesh names.
 
 /**
- * True if one of the expected names, or addresses, stands in a certificate.
+ * True if one of the expected names, or addresses, is in a certificate.
  *
  * @param certificate - `{ names, bytes() }`: its DNS names, and what gives it in DER
  * @param expected - `{ names, addresses }`: in lower case; octets in hexadecimal

@@ -1,7 +1,7 @@
 // Connections of HTTP/2 to the workload. Pipy tells no server that a call was given up: it would go on there for as long as its connection is open. So what such
 // a call was on gets no new calls, and is closed when those that are on it have ended.
 
-/** The connections for calls of one caller. Others have their own, so that all that a caller asked for ends with its connection. */
+/** The connections for calls of one caller. Others have their own, so that all that a caller requested ends with its connection. */
 export function connectionsFor(conn) {
   if (!conn.shared || conn.shared.isRetired) conn.shared = { calls: 0, isRetired: false, links: [] }
   return conn.shared

@@ -1,6 +1,6 @@
-// Tunnels: connections to destinations outside the mesh that gateways make, each on a connection of its own to its gateway, by mutual TLS.
+// Tunnels: connections to destinations outside the mesh that gateways make, each on its own connection to its gateway, by mutual TLS.
 //
-// Pipy tells no server of a stream of HTTP/2 that was given up. On a connection of its own, the end of one end is the end of the other.
+// Pipy tells no server of a stream of HTTP/2 that was given up. On its own connection, the end of one end is the end of the other.
 
 import { closed } from './closed.js'
 import { connectRequest, makeConnectRequest } from './connect-request.js'
@@ -106,7 +106,7 @@ function writeRequest(data) {
   return bytes ? new Data(bytes) : new StreamEnd()
 }
 
-// Pipy answers in the place of who does not, with the text of a status, which HTTP/2 has not.
+// Pipy answers in place of who does not, with the text of a status, which HTTP/2 has not.
 function readAnswer(head) {
   if (head.statusText) return 'failed'
   return head.status >= 200 && head.status < 300 ? 'opened' : 'refused'
@@ -145,6 +145,6 @@ function end(tunnel) {
     linkClosed(pool, tunnel.own)
   }
   tunnel.note('closed', undefined)
-  // Not at once: what asks for it may stand on events of that very connection.
+  // Not at once: what requests it may stand on events of that very connection.
   if (tunnel.close) new Timeout(0).wait().then(tunnel.close)
 }

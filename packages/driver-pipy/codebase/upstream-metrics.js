@@ -22,7 +22,7 @@ export var upstreamMetrics = [
   ['upstream_rq_tx_reset', 'counter'],
   ['upstream_rq_retry', 'counter'],
   ['upstream_rq_retry_backoff_exponential', 'counter'],
-  // No one tells this class when to come back, so that it stays 0.
+  // No one tells this class when to return, so that it stays 0.
   ['upstream_rq_retry_backoff_ratelimited', 'counter'],
   ['upstream_rq_retry_limit_exceeded', 'counter'],
   ['upstream_rq_retry_overflow', 'counter'],

@@ -59,7 +59,7 @@ export function clientTemplate(world) {
   return meshClient(world, () => $call.upstream.settings.tls, plain)
 }
 
-/** Makes what speaks TLS to the servers outside the mesh of a world; what was made for the same servers and roots goes on. */
+/** Makes what speaks TLS to the servers outside the mesh of a world; what was made for the same servers and roots continues. */
 export function outsideTemplates(world, before) {
   world.outside = {}
   Object.values(world.upstreams).forEach((upstream) => {
@@ -75,7 +75,7 @@ export function outsideTemplates(world, before) {
   })
 }
 
-// What speaks to what is called: in the clear only where nothing else was asked for.
+// What speaks to what is called: in plaintext only where nothing else was requested.
 function transport() {
   var settings = $call.upstream.settings
   if (settings.tls) return state.world.client
@@ -153,7 +153,7 @@ export function pickEndpoint(call) {
   return true
 }
 
-// What tells connections apart that are made otherwise; found once for each certificate.
+// What distinguishes connections that are made otherwise; found once for each certificate.
 function transportKeyOf(upstream) {
   var identity = state.world.identityKey
   if (upstream.transportKey === undefined || upstream.transportIdentity !== identity) {
@@ -193,7 +193,7 @@ function isGood(upstream, address, now) {
   return !(upstream.health[address] > now) && !isOut(upstream.checks, address)
 }
 
-// A function of its own: Pipy frees no closure that stands in a variable of the scope that it closes over, if other closures use that variable.
+// Its own function: Pipy frees no closure that is in a variable of the scope that it closes over, if other closures use that variable.
 function loadsOf(byAddress) {
   return (endpoint) => byAddress[endpoint.address] || 0
 }

@@ -1,5 +1,5 @@
 // Whether bytes are UTF-8 as RFC 3629 has it. Pipy also reads characters that are written with too many bytes, and leaves out one that is cut off at the end: what it shows
-// as a text would then not be what goes on.
+// as a text would then not be what continues.
 
 /** True if `data` is UTF-8; `text` is what Pipy reads it as. */
 export function isUtf8(data, text) {

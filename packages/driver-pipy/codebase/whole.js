@@ -7,7 +7,7 @@ export function isDelimited(head) {
 }
 
 /**
- * True if a delimited answer has ended too early. Pipy makes an end of its own where a connection breaks off, as if all had come; only ends that it has read
+ * True if a delimited answer has ended too early. Pipy makes its own end where a connection breaks off, as if all had come; only ends that it has read
  * say how long the head was.
  */
 export function isBrokenOff(end) {

@@ -134,7 +134,7 @@ function passthrough(kind) {
   }
 }
 
-// Not at once: what asks for it may stand on events of that very connection.
+// Not at once: what requests it may stand on events of that very connection.
 function endLink(link) {
   new Timeout(0).wait().then(() => link.cut && link.cut())
 }

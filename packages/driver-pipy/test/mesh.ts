@@ -9,7 +9,7 @@ import type { EncodedDocument } from '../src/config/document.js'
 import { byKey, credentialKey } from '../src/config/further-credentials.js'
 import type { DocumentMaker } from '../src/document.js'
 
-/** Makes documents that say literally what the policy of a test says. `{ needs: 'a' }` is what stands in Secret `shop/a`. */
+/** Makes documents that say literally what the policy of a test says. `{ needs: 'a' }` is what is in Secret `shop/a`. */
 export const literalDocuments: DocumentMaker = ({ extensions: [hash = '' as PartHash] }, parts) => {
   const part = parts(hash)
   const says = part.kind === 'extension' ? part.value : undefined

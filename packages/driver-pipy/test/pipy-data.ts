@@ -1,4 +1,4 @@
-/** Stands in for Pipy's `Data`: bytes that are taken from the front and pushed to the back. */
+/** Replaces Pipy's `Data`: bytes that are taken from the front and pushed to the back. */
 export class DataStandIn {
   #bytes: Buffer
 
@@ -52,7 +52,7 @@ export class DataStandIn {
   }
 }
 
-/** Stands in for Pipy's `StreamEnd`. */
+/** Replaces Pipy's `StreamEnd`. */
 export class StreamEndStandIn {
   constructor(readonly error?: string) {}
 }

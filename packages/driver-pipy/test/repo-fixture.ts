@@ -104,7 +104,7 @@ export class RepoFixture {
   }
 }
 
-/** Resolves when that holds. What it looks at comes over the network, at a time of its own. */
+/** Resolves when that holds. What it looks at comes over the network, at its own time. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
   const deadline = Date.now() + 120_000
   while (!holds()) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { bundleModule } from '../../../tools/lib/bundle.mjs'
 
-/** The program that serves a package, bundled from the sources into a folder of its own. */
+/** The program that serves a package, bundled from the sources into its own folder. */
 export async function bundleHostProgram(): Promise<string> {
   const outfile = join(await mkdtemp(join(tmpdir(), 'osm-host-')), 'osm-driver-host.mjs')
   await bundleModule('packages/driver-process/src/driver-host-main.ts', outfile)

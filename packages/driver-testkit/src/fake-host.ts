@@ -115,7 +115,7 @@ export class FakeHost {
     this.#latest(this.#identities, identity).set(credential)
   }
 
-  /** What stands in a Secret, `<namespace>/<name>`, from now on. Proxies are given it whatever their policy names. */
+  /** What is in a Secret, `<namespace>/<name>`, from now on. Proxies are given it whatever their policy names. */
   setSecret(name: string, credential: Credential): void {
     this.#latest(this.#secrets, name).set(credential)
   }

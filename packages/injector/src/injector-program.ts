@@ -104,7 +104,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
 }
 
 /** Address families of this pod, which those of all others of the cluster are. */
-/** An address without a port; none where a nameserver has a port of its own, which pods cannot be told. */
+/** An address without a port; none where a nameserver has its own port, which pods cannot be told. */
 function plainAddress(server: string): readonly string[] {
   return isIP(server) === 0 ? [] : [server]
 }

@@ -24,8 +24,8 @@ export interface InterceptionProblem {
 /**
  * Settings that no ruleset can be made from.
  *
- * A class of its own, since this package imports nothing; `code` works as on every other coded error of the project. It is the code of
- * the first problem, all of them stand in `problems`.
+ * Its own class, since this package imports nothing; `code` works as on every other coded error of the project. It is the code of
+ * the first problem, all of them are in `problems`.
  */
 export class InterceptionError extends Error {
   readonly code: InterceptionErrorCode

@@ -35,7 +35,7 @@ export interface InterceptionOptions {
    * only {@link renderInitScript} can tell them, and {@link renderRestore} has none.
    */
   readonly nameservers?: readonly string[]
-  /** `refuse` answers TCP over IPv6 with a reset: for a sidecar that speaks IPv4 only, so that nothing passes it by. */
+  /** `refuse` answers TCP over IPv6 with a reset: for a sidecar that speaks IPv4 only, so that nothing bypasses it. */
   readonly ipv6?: 'intercept' | 'refuse'
 }
 

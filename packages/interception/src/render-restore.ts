@@ -6,7 +6,7 @@ import { formatRuleSpec, type FamilyRules, type Rule, type RuleTable } from './r
  * The input of one `iptables-restore --noflush` or `ip6tables-restore --noflush` that brings the kernel to these rules, whatever of ours
  * it holds already.
  *
- * Our own chains are easy: naming a chain in the input empties it. The jumps into them stand in PREROUTING and OUTPUT, where others may
+ * Our own chains are easy: naming a chain in the input empties it. The jumps into them are in PREROUTING and OUTPUT, where others may
  * have rules too, so those chains can't be emptied; and the input has no conditions, so a fixed text changes the number of jumps by a
  * fixed amount: none leads both from no jump to one and from one jump to one. The text therefore depends on what is there: it deletes
  * exactly the jumps that the listing shows, then inserts ours at the top. A restore call is one kernel transaction per table, so the

@@ -70,7 +70,7 @@ export const nameserverPlaceholder = '@NAMESERVER@'
 /**
  * The specification of a rule, without the command and chain before it.
  *
- * Words come in the order in which `iptables-save` prints them: what the kernel lists can be compared with what we asked for as text.
+ * Words come in the order in which `iptables-save` prints them: what the kernel lists can be compared with what we requested as text.
  */
 export function formatRuleSpec(rule: Rule): string {
   const words = [

@@ -12,7 +12,7 @@ import { Transport } from './client/transport.js'
 export interface ConnectOptions {
   /** A kubeconfig file. Absent: the service account of the pod if there is one, otherwise where kubectl looks. */
   readonly kubeconfig?: string | undefined
-  /** `user-agent` of every request, such as `osm-controller/v1.2.0`; stands in audit logs. */
+  /** `user-agent` of every request, such as `osm-controller/v1.2.0`; is in audit logs. */
   readonly userAgent: string
   /**
    * The environment of the process. With it a program in a pod is spared the kubeconfig library (25 MB of heap), because

@@ -136,7 +136,7 @@ describe('an informer', () => {
     expect(lastWatch().query.resourceVersion).toBe(String(server.objects.version))
   })
 
-  it('asks for bookmarks and goes on from the last one', async () => {
+  it('requests bookmarks and goes on from the last one', async () => {
     await started()
     expect(lastWatch().query.allowWatchBookmarks).toBe('true')
     server.objects.tick()
@@ -147,7 +147,7 @@ describe('an informer', () => {
     expect(server.requests.filter(isList)).toHaveLength(1)
   })
 
-  it('asks for watches of 5 to 10 minutes', async () => {
+  it('requests watches of 5 to 10 minutes', async () => {
     await started({ random: () => 0 })
     expect(lastWatch().query.timeoutSeconds).toBe('300')
     stop.abort()

@@ -242,7 +242,7 @@ interface Candidate {
 
 interface Behaviour {
   readonly options?: Partial<LeaderElectorOptions>
-  /** How long the work goes on after it was told to stop. */
+  /** How long the work continues after it was told to stop. */
   readonly lastWords?: number
   readonly fails?: Error
   readonly returns?: boolean

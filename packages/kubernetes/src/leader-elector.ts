@@ -32,7 +32,7 @@ export interface LeaderElectorOptions {
   readonly annotations?: Readonly<Record<string, string>>
   /** How long others wait after a last sign of life. */
   readonly leaseDurationMs?: number
-  /** How long a leader goes on without having renewed; shorter than the lease by what clocks and pauses may differ. */
+  /** How long a leader continues without having renewed; shorter than the lease by what clocks and pauses may differ. */
   readonly renewDeadlineMs?: number
   readonly retryPeriodMs?: number
   /** Milliseconds that never run backwards. Absent: those of the process, or of a clock that is not the machine's. */
@@ -115,7 +115,7 @@ export class LeaderElector {
    * Stands for election until the signal aborts, and then gives the Lease back.
    *
    * While it leads, `whileLeading` runs; its signal aborts when leadership is lost or the election ends. It should then
-   * come to its end at once: after losing, somebody else may lead. If it ends by itself, leadership goes on without it;
+   * come to its end at once: after losing, somebody else may lead. If it ends by itself, leadership continues without it;
    * if it throws, the Lease is given back and `run` throws the same.
    */
   async run(signal: AbortSignal, whileLeading: (signal: AbortSignal) => Promise<void>): Promise<void> {
@@ -138,7 +138,7 @@ export class LeaderElector {
     const outcome: { ended: boolean; failure?: { readonly error: unknown } } = { ended: false }
     const review = (): void => {
       if (signal.aborted) term.abort(signal.reason)
-      // The Lease is kept for as long as the work goes on, even if that was told to stop.
+      // The Lease is kept for as long as the work continues, even if that was told to stop.
       if (outcome.ended && (signal.aborted || outcome.failure !== undefined)) tenure.abort()
     }
     const letGo = onAbort(signal, review)

@@ -20,7 +20,7 @@ export interface NamedReflectorsOptions<N extends NamespacedName> {
 /** A start waits no longer than this for what is followed. */
 const START_WAIT_MS = 5_000
 
-/** Follows what is named, each by a watch of its own: what lies beside it is never read. */
+/** Follows what is named, each by its own watch: what lies beside it is never read. */
 export class NamedReflectors<N extends NamespacedName> {
   readonly #options: NamedReflectorsOptions<N>
   readonly #followed = new Map<string, { readonly name: N; readonly stop: AbortController }>()

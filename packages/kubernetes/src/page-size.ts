@@ -4,7 +4,7 @@ import { isKubernetesError } from './kubernetes-error.js'
 const USUAL = 500
 const MOST = 16_000
 
-/** How many objects are asked for at once. */
+/** How many objects are requested at once. */
 export class PageSize {
   #current = USUAL
 

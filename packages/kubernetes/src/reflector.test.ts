@@ -58,7 +58,7 @@ describe('a reflector', () => {
     stop()
   })
 
-  it('asks for smaller pages when one was too large, down to single objects', async () => {
+  it('requests smaller pages when one was too large, down to single objects', async () => {
     const limits: (number | undefined)[] = []
     answer = () => fail({ reason: 'ResponseTooLarge' })
     const stop = run(0, undefined, (limit) => limits.push(limit))

@@ -49,7 +49,7 @@ const TURN_MS = 10
 const MAX_RETRY_AFTER_MS = 120_000
 
 /**
- * Follows the objects of a kind: lists them page by page, then watches from where the list ended, for ever.
+ * Follows the objects of a kind: lists them page by page, then watches from where the list ended, forever.
  *
  * Whatever breaks, it tries again after a while. Only a resource version that the API server no longer knows needs a new
  * list; after anything else the watch goes on where it stopped, so that nothing is missed and nothing is read twice.

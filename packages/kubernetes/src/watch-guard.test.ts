@@ -20,7 +20,7 @@ describe('a guard of a watch', () => {
     await expectEndAfter(60)
   })
 
-  it('ends a watch that goes on for half a minute beyond its time', async () => {
+  it('ends a watch that continues for half a minute beyond its time', async () => {
     guard.heard(false)
     await clock.pass(100 * SECOND)
     guard.heard(false)

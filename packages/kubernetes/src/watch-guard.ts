@@ -11,7 +11,7 @@ const SILENCE_LIMIT_MS = 150_000
 
 /**
  * Ends a watch whose connection is dead although neither side has closed it, as after a partition or when a load balancer
- * has forgotten it. TCP alone would take a quarter of an hour to notice, or for ever.
+ * has forgotten it. TCP alone would take a quarter of an hour to notice, or forever.
  */
 export class WatchGuard {
   readonly #clock: Clock

@@ -27,7 +27,7 @@ export class FakeApiServer {
   readonly objects = new FakeObjects()
   readonly watches = new FakeWatches(this.objects)
   readonly requests: SeenRequest[] = []
-  /** Bearer token that is asked for; undefined: none. */
+  /** Bearer token that is requested; undefined: none. */
   token: string | undefined
   /** Has a request before anything else looks at it, and says whether it answers it. */
   takeFirst: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined

@@ -4,7 +4,7 @@ export interface SeenRequest {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly userAgent: string
-  /** The form that the client asked for. */
+  /** The form that the client requested. */
   readonly accept: string
 }
 

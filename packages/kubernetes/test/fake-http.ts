@@ -23,7 +23,7 @@ export function targetOf(path: string, types: readonly ResourceType[]): Target |
   return found === undefined ? undefined : { type: inVersion(found, version), namespace, name, subresource }
 }
 
-/** The answer as the client asked for it: whole, or nothing but metadata. */
+/** The answer as the client requested it: whole, or nothing but metadata. */
 export function inForm(accept: string, answer: unknown): unknown {
   const [, kind] = /^application\/json;as=(\w+);g=meta\.k8s\.io;v=v1,/.exec(accept) ?? []
   if (kind === undefined) return answer

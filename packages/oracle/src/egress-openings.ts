@@ -81,7 +81,7 @@ function openingsOf(
     const serverFirst = spoken === 'tcp-server-first'
     const protocol = serverFirst ? 'tcp' : spoken
     if (protocol !== 'http' && protocol !== 'https' && protocol !== 'tcp') return []
-    // Without a match that can be used no request leaves, and the object stands in the way of no other one.
+    // Without a match that can be used no request leaves, and the object is in the way of no other one.
     if (protocol === 'http' && matches?.length === 0) return []
     const targets =
       protocol === 'tcp'

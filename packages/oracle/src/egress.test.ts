@@ -69,7 +69,7 @@ describe('the oracle on Egress', () => {
     const wider = [routes, egress('e', ['www.example.com'], [group('routes')]), egress('f', ['*.example.com', '*'])]
     expect(ask(wider, { target: '/b' })).toBe('deny')
     expect(ask(wider, { target: '/b', host: 'api.example.com' })).toBe('allow')
-    // What opens nothing stands in the way of nothing.
+    // What opens nothing is in the way of nothing.
     expect(ask([egress('e', ['www.example.com'], [group('none')]), egress('f', ['*'])])).toBe('allow')
   })
 
@@ -114,7 +114,7 @@ describe('the oracle on server names and addresses', () => {
     ['below.test', 443, 'deny'],
     ['example.com', 443, 'deny'],
     ['pay.example.com', 8443, 'deny'],
-    // No server is asked for by an address.
+    // No server is requested by an address.
     ['10.0.0.1', 443, 'deny'],
   ])('answers for TLS with the server name %s on port %i', (host, port, outcome) => {
     expect(tls(host, [https], port)).toBe(outcome)

@@ -36,7 +36,7 @@ export function decideEgress(objects: Objects, question: EgressQuestion, cluster
   if (protocol === 'http') return decideRequest(objects, question, open)
   const fitting = open.find((opening) => takesConnection(opening, protocol, host))
   if (fitting !== undefined) return allow(fitting, host)
-  // Where hosts tell requests apart, everything on the port is read as HTTP.
+  // Where hosts distinguish requests, everything on the port is read as HTTP.
   const isRead = open.some((opening) => opening.protocol === 'http')
   return isGlobal(objects) && !isRead
     ? byGlobalEgress

@@ -64,7 +64,7 @@ function isService(objects: Objects, ref: Ref): boolean {
   return isServed(objects, objects.find('Service', ref))
 }
 
-/** A host without `svc` and what of the domain of the cluster stands behind it. */
+/** A host without `svc` and what of the domain of the cluster is behind it. */
 function withoutDomain(host: string, clusterDomain: string): string {
   const domain = ['svc', ...clusterDomain.split('.')]
   const endings = domain.map((_, index) => `.${domain.slice(0, index + 1).join('.')}`)

@@ -23,7 +23,7 @@ export interface Question {
 export interface Destination {
   readonly service: Ref
   readonly account: Ref
-  /** False for workloads that are spoken to in the clear: they see the request as it was sent, and no path is refused. */
+  /** False for workloads that are spoken to in plaintext: they see the request as it was sent, and no path is refused. */
   readonly hasSidecar: boolean
   readonly allowed: boolean
   /** What allows it. */

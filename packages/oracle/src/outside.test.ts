@@ -91,7 +91,7 @@ describe.each(['IngressBackend', 'AccessControl'])('the oracle on %s', (kind) =>
     expect(verdict([plain], inRange, { to: 'none' }).outcome).toBe('nowhere')
   })
 
-  it('asks for a certificate over TLS, and for an address where one is named', () => {
+  it('requests a certificate over TLS, and for an address where one is named', () => {
     const both = access(kind, 'in', [range, principal], { protocol: 'https' })
     const holder = { principals: ['gateway.example.com'] }
     expect(verdict([both], { ...inRange, ...holder }).outcome).toBe('allow')
@@ -106,7 +106,7 @@ describe.each(['IngressBackend', 'AccessControl'])('the oracle on %s', (kind) =>
     expect(verdict([access(kind, 'in', [principal])], holder).outcome).toBe('deny')
   })
 
-  it('takes TLS without a certificate where it is not to ask for one', () => {
+  it('takes TLS without a certificate where it is not to request one', () => {
     const tls = { skipClientCertValidation: true, sniHosts: ['store.example.com', '*.shops.test'] }
     const named = access(kind, 'in', [range], { protocol: 'https', tls })
     expect(verdict([named], { ...inRange, serverName: 'Store.example.com' }).outcome).toBe('allow')
@@ -163,7 +163,7 @@ describe('the oracle on objects of both kinds', () => {
     expect(verdict([limited, grpc], elsewhere, { method: 'POST' }).outcome).toBe('allow')
   })
 
-  it('never lets one caller ask for what another may', () => {
+  it('never lets one caller request what another may', () => {
     const mine = { principals: ['gateway.example.com'] }
     const theirs = { principals: ['other.example.com'] }
     const other = { kind: 'AuthenticatedPrincipal', name: 'other.example.com' }

@@ -14,7 +14,7 @@ export interface OutsideCaller {
   readonly service?: Ref
   /** Names in his certificate. Without any he shows none. */
   readonly principals?: readonly string[]
-  /** Server name that he asks for over TLS. */
+  /** Server name that he requests over TLS. */
   readonly serverName?: string
 }
 

@@ -4,7 +4,7 @@ import type { FatalReason } from './fatal-reason.js'
 /** The API server refuses longer ones. */
 const MAX_MESSAGE = 1024
 
-/** What is said about a program that can't go on. */
+/** What is said about a program that can't continue. */
 export interface FatalEvent {
   readonly component: string
   readonly namespace: string

@@ -1,6 +1,6 @@
 import { isOsmError } from '@osm-ts/driver-api'
 
-/** Reasons of the event that a program leaves on its own pod when it can't go on, as OSM named them. */
+/** Reasons of the event that a program leaves on its own pod when it can't continue, as OSM named them. */
 export type FatalReason =
   | 'FatalInvalidCLIParameters'
   | 'FatalInvalidCertificateManager'

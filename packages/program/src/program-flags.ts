@@ -100,7 +100,7 @@ export type ProgramFlags = FlagValues<typeof programFlags>
  * Reads the flags that the programs have in common together with those of one program.
  *
  * @throws OsmError with code `OSM_PROGRAM_FLAG`, `OSM_PROGRAM_CERTIFICATE_MANAGER`, or one of `OSM_IDENTITY_*` if the two
- * domains cannot stand beside each other
+ * domains cannot be beside each other
  */
 export function parseProgramFlags<const Extra extends FlagDefinitions>(
   argv: readonly string[],

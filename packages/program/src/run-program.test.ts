@@ -105,7 +105,7 @@ describe('runProgram', () => {
     expect(fake.uncaught.size).toBe(0)
   })
 
-  it('takes an abort that it asked for itself as a clean end', async () => {
+  it('takes an abort that it requested itself as a clean end', async () => {
     const fake = fakeHost([])
     const running = runProgram(
       program(

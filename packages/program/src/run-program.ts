@@ -39,7 +39,7 @@ const EVENT_TIMEOUT_MS = 5000
 
 /**
  * Runs a program from its command line to its exit code: 0 when it ends by itself or is asked to by SIGTERM or SIGINT, 1 when
- * it can't go on. Then there is one log line with the code of the error and, in a pod, an event with OSM's reason. A second
+ * it can't continue. Then there is one log line with the code of the error and, in a pod, an event with OSM's reason. A second
  * signal ends it without waiting.
  */
 export async function runProgram<Flags>(program: Program<Flags>, host: ProgramHost): Promise<void> {

@@ -20,7 +20,7 @@ export interface LoadedDriversOptions {
 }
 
 /**
- * Loads the drivers that a mesh has beside those that are built in. In this process they say what has to stand beside a workload; that of the controller loads them
+ * Loads the drivers that a mesh has beside those that are built in. In this process they say what has to be beside a workload; that of the controller loads them
  * again for the proxy control plane. What they say of themselves goes to `drivers.log`, and why one is refused is a problem of the mesh.
  *
  * @returns what resolves when the signal has aborted and nothing of them is left

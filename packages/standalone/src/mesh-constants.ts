@@ -6,7 +6,7 @@ export const MESH_NAME = 'osm'
 export const OSM_NAMESPACE = 'osm-system'
 /** Sidecar class where neither the folder nor the environment names one. */
 const DEFAULT_SIDECAR_CLASS = 'envoy'
-/** User that sidecars run as where they have a user of their own. */
+/** User that sidecars run as where they have their own user. */
 export const SIDECAR_UID = 1500
 
 /** Domains of identities and services. */

@@ -236,7 +236,7 @@ describe('a mesh on one machine', () => {
     )
   })
 
-  it('keeps a stopping workload no longer than its limit, even if its driver asks for more', async () => {
+  it('keeps a stopping workload no longer than its limit, even if its driver requests more', async () => {
     // Ten minutes are more than this test gets.
     const test = await startTestMesh({ 'web.yaml': workload('web') }, { drainMs: 600_000, maxDrainMs: 50 })
     await test.mesh.ready(READY_MS)

@@ -272,7 +272,7 @@ export class Mesh implements RunningMesh {
     return [...controller, ...instances]
   }
 
-  /** Many instances change at once when a mesh starts: they are looked at together. */
+  /** Many instances change at once when a mesh starts: they are checked together. */
   #changed(feed: SnapshotFeed): void {
     if (this.#isReviewDue) return
     this.#isReviewDue = true

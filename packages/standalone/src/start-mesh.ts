@@ -21,7 +21,7 @@ import type { MeshOptions, RunningMesh } from './types.js'
  * Runs the mesh that a folder of YAML describes: a controller, and for each replica of each workload a sidecar and its program.
  *
  * Resolves as soon as the controller runs; {@link RunningMesh.ready} tells when everything does. What users can mend is a problem, told by events,
- * and the rest of the mesh goes on.
+ * and the rest of the mesh continues.
  *
  * @throws OsmError if there can be no mesh at all: the folder can't be read, or another mesh uses the state folder
  */

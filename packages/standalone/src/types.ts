@@ -13,7 +13,7 @@ export interface MeshOptions {
   readonly mode: MeshMode
   /** Executables by sidecar class, such as the path of Envoy for `envoy`. */
   readonly sidecarBinaries: Readonly<Record<string, string>>
-  /** Bundle or module that runs the controller in a process of its own. The one that serves driver packages lies beside it. */
+  /** Bundle or module that runs the controller in its own process. The one that serves driver packages lies beside it. */
   readonly controllerProgram: string
   /** Drivers beside those that are built in. */
   readonly driverPackages?: readonly DriverEntry[]

@@ -130,7 +130,7 @@ describe('a cleanup', () => {
     expect(namesOf(cluster, CustomResourceDefinition)).toEqual(['trafficsplits.split.smi-spec.io'])
   })
 
-  it('goes on after a refusal and ends as failed', async () => {
+  it('continues after a refusal and ends as failed', async () => {
     const cluster = await uninstalledCluster()
     cluster.before = ({ verb, kind }) => {
       if (verb === 'list' && kind === MutatingWebhookConfiguration.kind)
@@ -142,7 +142,7 @@ describe('a cleanup', () => {
     expect(cluster.all(ValidatingWebhookConfiguration)).toEqual([])
   })
 
-  it('waits for a bootstrap that still runs, but not for ever', async () => {
+  it('waits for a bootstrap that still runs, but not forever', async () => {
     const cluster = await uninstalledCluster()
     const labels = {
       app: 'osm-bootstrap',

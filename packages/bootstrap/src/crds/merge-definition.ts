@@ -28,7 +28,7 @@ export function missingVersions(ours: CustomResourceDefinition, live: Kubernetes
 
 /**
  * Our definition, widened by whatever the cluster has in use: versions that we do not know, and versions that are served
- * although we would not. An object may be stored by any of them, and a client may ask for it by any of them.
+ * although we would not. An object may be stored by any of them, and a client may request it by any of them.
  */
 export function mergeDefinition(
   ours: CustomResourceDefinition,

@@ -8,7 +8,7 @@ export interface StoredVersion {
   readonly [field: string]: unknown
 }
 
-/** A CustomResourceDefinition as an API server holds it, as far as it is looked at here. */
+/** A CustomResourceDefinition as an API server holds it, as far as it is checked here. */
 export interface StoredDefinition extends KubernetesObject {
   readonly spec: {
     readonly group: string

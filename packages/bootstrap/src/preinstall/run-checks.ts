@@ -22,7 +22,7 @@ export const upgradeChecks: readonly Check[] = [apiServerIsRecent, permissionsAr
 /**
  * Runs every check, so that anyone who has to mend something sees all of it at once, and prints a line for each.
  *
- * @returns true if nothing stands in the way
+ * @returns true if nothing is in the way
  */
 export async function runChecks(
   checks: readonly Check[],

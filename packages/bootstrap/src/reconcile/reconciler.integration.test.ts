@@ -94,7 +94,7 @@ describe('the reconciler', () => {
     expect(cluster.asked.filter(isWrite).length - before).toBe(1)
   })
 
-  it('answers somebody who never stops ever more seldom', async () => {
+  it('answers somebody who never stops less and less often', async () => {
     const cluster = clusterWithPreset()
     const begin = systemClock.now()
     // A hundred times as fast, timers and all.

@@ -22,7 +22,7 @@ type Reason = 'altered' | 'deleted' | 'renewed'
 
 /** Somebody who writes an object whenever we do is answered once a second, not as fast as the API server goes. */
 const SHORTEST_INTERVAL_MS = 1_000
-/** After so many answers within ten minutes, ever more seldom: another mesh may want a definition in another version. */
+/** After so many answers within ten minutes, less and less often: another mesh may want a definition in another version. */
 const PATIENCE = { restores: 10, withinMs: 600_000, longestMs: 300_000 }
 const CONCURRENCY = 4
 
@@ -75,7 +75,7 @@ export class Reconciler {
     }
   }
 
-  /** Writes what {@link renew} asks for until the signal aborts. */
+  /** Writes what {@link renew} requests until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#queue.run(signal)
   }

@@ -39,7 +39,7 @@ export class RootFollower {
   }
 
   /**
-   * Resolves when the bundle holds the roots of the Secret; goes on until the signal aborts.
+   * Resolves when the bundle holds the roots of the Secret; continues until the signal aborts.
    *
    * @throws OsmError with code `OSM_BOOTSTRAP_ROOT` if the first roots can't be read
    */

@@ -141,7 +141,7 @@ function clusterWebhook(settings: WebhookSettings): Webhook {
 }
 
 /**
- * Has settings of the mesh itself reviewed, which stand in the one namespace that all else leaves alone. Without the
+ * Has settings of the mesh itself reviewed, which are in the one namespace that all else leaves alone. Without the
  * controller they are written unseen: they may be what keeps it from starting. What osm-bootstrap adds is not held up by
  * what a user has written.
  */

@@ -14,7 +14,7 @@ export interface MeshSourceFlags extends StateFlags {
   readonly namespace?: string
 }
 
-/** Where a running mesh is looked at. */
+/** Where a running mesh is checked. */
 export type MeshSource =
   | { readonly kind: 'local'; readonly mesh: FoundMesh }
   | { readonly kind: 'cluster'; readonly cluster: Cluster; readonly namespace: string | undefined }

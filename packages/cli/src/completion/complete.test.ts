@@ -56,7 +56,7 @@ describe('complete', () => {
     expect(complete(program, ['many', 'a', 'b'], '')).toEqual({ offered: [], files: true })
   })
 
-  it('keeps each word on a line of its own', () => {
+  it('keeps each word on its own line', () => {
     const offered = [{ word: 'go', description: 'two\nlines\tand a tab' }]
     expect(completionLines({ offered, files: false })).toBe('go\ttwo lines and a tab\n:none\n')
   })

@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander'
 
 import { visibleCommands } from '../visible-commands.js'
 
-/** What may stand at the place of the cursor. */
+/** What may be at the place of the cursor. */
 export interface Completion {
   /** Whole words that begin with what is written there. */
   readonly offered: readonly { readonly word: string; readonly description: string }[]

@@ -19,7 +19,7 @@ export interface MeshRelease {
 }
 
 /**
- * Installs a control plane, and comes back when it is ready.
+ * Installs a control plane, and returns when it is ready.
  *
  * @throws OsmError `OSM_CLI_OBSTACLE` before anything was changed; `OSM_CLI_HELM`; KubernetesError
  */

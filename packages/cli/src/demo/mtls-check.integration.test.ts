@@ -89,7 +89,7 @@ describe('checkMtls', () => {
     expect(certificateIn({ certificates: [] })).toBeUndefined()
   })
 
-  it('is content with a sidecar that asks for certificates and shows its own', async () => {
+  it('is content with a sidecar that requests certificates and shows its own', async () => {
     const result = await check(await tlsServer('bookstore', { requestCert: true, rejectUnauthorized: true }))
     expect(result).toMatchObject({ ok: true, failures: [] })
     expect(result.handshakes).toMatchObject([

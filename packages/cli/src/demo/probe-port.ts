@@ -51,7 +51,7 @@ export async function probePlaintext(
   })
 }
 
-/** Makes a handshake without a client certificate, and asks for something. */
+/** Makes a handshake without a client certificate, and requests something. */
 export async function probeAnonymous(target: ProbedPort, signal: AbortSignal): Promise<AnonymousOutcome> {
   const socket = tls.connect({
     host: target.address,

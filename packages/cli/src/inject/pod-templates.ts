@@ -9,7 +9,7 @@ export interface PodTemplate {
   readonly pod: JsonObject
   /** JSON pointer of the template in the object; empty for a pod itself. */
   readonly at: string
-  /** The template as it stands in the object. */
+  /** The template as it is in the object. */
   readonly template: JsonObject
   /** The template that makes this pod. */
   readonly templateOf: (pod: JsonObject) => JsonObject

@@ -20,7 +20,7 @@ describe('statuses of several controllers', () => {
     expect(mergeStatuses([[never], [last], [once]])).toEqual([last])
   })
 
-  it('have what is wrong with a proxy from all of them: it may be turned away by another one', () => {
+  it('have what is wrong with a proxy from all of them: it may be refused by another one', () => {
     const condition = (code: string) => ({ code, message: '', since: '2026-01-01T00:00:00Z' })
     const away = { ...base, connected: false, conditions: [condition('OSM_AWAY')] }
     const here = { ...base, conditions: [condition('OSM_HERE')] }

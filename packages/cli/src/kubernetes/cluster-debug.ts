@@ -98,7 +98,7 @@ function noController(namespace: string, what: string): Error {
 
 /**
  * Each proxy as the replica sees it that it is connected to; without one, as the replica that has heard of it last. What is wrong with it is said by all: a
- * worker may be turned away by another replica than that which has it.
+ * worker may be refused by another replica than that which has it.
  */
 export function mergeStatuses(replicas: readonly (readonly ProxyStatus[])[]): readonly ProxyStatus[] {
   const merged = new Map<string, ProxyStatus>()

@@ -43,7 +43,7 @@ describe('what a change of class loses', () => {
     expect(losses(everything, everything)).toEqual([])
   })
 
-  it('is told with the object that asks for it', () => {
+  it('is told with the object that requests it', () => {
     expect(losses(without('retries'), everything)).toEqual([
       {
         feature: 'retries',

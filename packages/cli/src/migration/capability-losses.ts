@@ -17,7 +17,7 @@ export interface CapabilityLoss {
   readonly security: boolean
   /** False if the present class of every proxy that needs it lacks it too. */
   readonly hadBefore: boolean
-  /** Objects that ask for it; empty where the mesh as a whole does. */
+  /** Objects that request it; empty where the mesh as a whole does. */
   readonly objects: readonly string[]
   /** `<kind> <id>` of the parts that need it. */
   readonly parts: readonly string[]

@@ -84,7 +84,7 @@ function countIn(object: unknown, ...path: readonly string[]): number {
   return typeof count === 'number' ? count : 0
 }
 
-/** Replicas that are asked for: one where nothing is said. */
+/** Replicas that are requested: one where nothing is said. */
 function wantedIn(object: unknown): number {
   const replicas = memberOf(object, 'spec', 'replicas')
   return typeof replicas === 'number' ? replicas : 1

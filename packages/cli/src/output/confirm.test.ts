@@ -31,7 +31,7 @@ describe('a question', () => {
     expect(stdout.text).toMatch(/Answer y or n\.\n.*Answer y or n\.\n.*Assuming n\.\n$/s)
   })
 
-  it('gets an answer of its own, also where several were typed at once', async () => {
+  it('gets its own answer, also where several were typed at once', async () => {
     const { questions } = asking(['y', 'maybe', 'n', 'y'])
     const answers = []
     for (const question of ['first', 'second', 'third']) answers.push(await questions.confirm(question))

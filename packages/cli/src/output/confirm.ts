@@ -8,7 +8,7 @@ const tries = 3
 /** Somebody at a terminal who is asked questions. */
 export interface Questions {
   /**
-   * Asks for y or n. Three other answers count as n.
+   * Requests y or n. Three other answers count as n.
    *
    * @throws OsmError `OSM_CLI_UNCONFIRMED` when the input ends before there is an answer
    */

@@ -23,7 +23,7 @@ export function formatAge(milliseconds: number): string {
   return `${Math.floor(seconds / 86_400)}d`
 }
 
-/** A share as a percentage without decimals, or with one where asked for. */
+/** A share as a percentage without decimals, or with one where requested. */
 export function formatPercent(share: number, decimals = 0): string {
   return `${(share * 100).toFixed(decimals)} %`
 }

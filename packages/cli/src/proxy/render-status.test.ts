@@ -14,7 +14,7 @@ const duplicate = proxyStatus('shop-0', 'store', 'shop', {
 const stranger = { address: '10.0.0.7', code: 'OSM_WHO', message: 'shows nothing', since, last: since, times: 1 }
 
 describe('osm proxy status', () => {
-  it('tells below the table what is wrong, and who was turned away', () => {
+  it('tells below the table what is wrong, and who was refused', () => {
     const lines = renderStatus([duplicate], [stranger], [], { now, color: false })
     expect(lines.slice(2)).toEqual([
       '',

@@ -20,7 +20,7 @@ const columns: readonly Column[] = [
   { title: 'LAST ACK' },
 ]
 
-/** Characters of a version that are enough to tell two apart. */
+/** Characters of a version that are enough to distinguish two. */
 export const shortVersionLength = 8
 
 /** How each state stands out. */
@@ -31,7 +31,7 @@ export const stateEmphasis: Readonly<Record<ProxyStatus['state'], Emphasis>> = {
   stale: 'warn',
 }
 
-/** The table of `osm proxy status`, and below it what is wrong: what proxies refused and where that came from, and who was turned away. */
+/** The table of `osm proxy status`, and below it what is wrong: what proxies refused and where that came from, and who was refused. */
 export function renderStatus(
   statuses: readonly ProxyStatus[],
   refused: readonly RefusedPeerStatus[],

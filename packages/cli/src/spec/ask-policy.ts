@@ -21,7 +21,7 @@ export interface PolicyQuestion {
   readonly request: AskedRequest
   /** Names in the certificate of a caller outside the mesh. */
   readonly principals?: readonly string[] | undefined
-  /** Server name that a caller outside asks for over TLS. */
+  /** Server name that a caller outside requests over TLS. */
   readonly serverName?: string | undefined
 }
 

@@ -49,7 +49,7 @@ export class Boundary {
     this.#loaded = loaded
   }
 
-  /** The service that a host name stands for where callers of the namespace ask for it; undefined for hosts outside. */
+  /** The service that a host name stands for where callers of the namespace request it; undefined for hosts outside. */
   serviceNamed(host: string, namespace: string): NamedThing | undefined {
     return this.#loaded.catalog.serviceCalled(host, namespace)
   }

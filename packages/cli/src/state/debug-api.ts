@@ -23,13 +23,13 @@ export interface ExplainedPolicy extends ProxyPolicy {
   readonly origins?: Readonly<Record<string, Readonly<Record<string, readonly { readonly object: ObjectRef }[]>>>>
 }
 
-/** A proxy whose policy is asked for; a status is one. Its uuid alone would not do: pods of several namespaces may carry one. */
+/** A proxy whose policy is requested; a status is one. Its uuid alone would not do: pods of several namespaces may carry one. */
 export type AskedProxy = Pick<ProxyStatus, 'uuid' | 'identity'>
 
 /** What osm asks the controller's debug server. */
 export interface DebugApi {
   readonly statuses: () => Promise<readonly ProxyStatus[]>
-  /** Who was turned away of late and is none of the proxies. */
+  /** Who was refused of late and is none of the proxies. */
   readonly refused: () => Promise<readonly RefusedPeerStatus[]>
   /** Who takes part in the mesh, and who does not yet. */
   readonly participation: () => Promise<ParticipationReport>

@@ -163,7 +163,7 @@ function leadsTo({ protocol, port, hosts, serverNames }: EgressPart, to: Outside
   return [...hosts, ...serverNames].some((name) => name === '*' || isHostOf(name, host.toLowerCase()))
 }
 
-/** What speaks HTTP is asked for as http, whatever its version. */
+/** What speaks HTTP is requested as http, whatever its version. */
 function kindOf(protocol: string): string {
   if (protocol === 'http2' || protocol === 'grpc') return 'http'
   return protocol === 'tcp-server-first' ? 'tcp' : protocol

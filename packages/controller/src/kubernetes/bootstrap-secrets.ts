@@ -22,7 +22,7 @@ export interface BootstrapSecretsOptions {
   readonly meshName: string
   /** How long a Secret waits for its pod. Absent: five minutes. */
   readonly graceMs?: number
-  /** How often namespaces are looked at without a reason. Absent: one minute. */
+  /** How often namespaces are checked without a reason. Absent: one minute. */
   readonly sweepMs?: number
   readonly clock: Clock
   readonly random: Random
@@ -34,11 +34,11 @@ export interface BootstrapSecretsOptions {
 
 /** How long a Secret waits for its pod: admission and scheduling of a pod that was refused for a while included. */
 const SECRET_GRACE_MS = 300_000
-/** How often namespaces are looked at without a reason. */
+/** How often namespaces are checked without a reason. */
 const SWEEP_MS = 60_000
 /** A namespace that joins gets its RoleBinding, which takes a moment; and pods go in bunches. */
 const SETTLE_MS = 500
-/** Namespaces and pods that are looked at together. */
+/** Namespaces and pods that are checked together. */
 const CONCURRENCY = 4
 
 /**

@@ -198,7 +198,7 @@ describe('OutsideCertificates', () => {
     await until(() => reconciler.problems().length === 0)
   })
 
-  it('goes on with the certificate that OSM issued to an ingress gateway before an upgrade', async () => {
+  it('continues with the certificate that OSM issued to an ingress gateway before an upgrade', async () => {
     const names = ['ingress-nginx.ingress-nginx.mesh.example']
     const asked = { ...gateway('osm-nginx-client-cert'), names }
     const secret = asked.secret

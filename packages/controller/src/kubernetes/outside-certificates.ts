@@ -29,7 +29,7 @@ export interface OutsideCertificatesOptions {
   readonly api: KubernetesApi
   readonly cluster: Pick<ClusterView, 'namespaces' | 'isEnrolled' | 'onClusterChange'>
   readonly certificates: Pick<CertificateManager, 'issueCertificate' | 'trustBundle' | 'subscribe'>
-  /** What objects ask for now. */
+  /** What objects request now. */
   readonly wanted: () => readonly WantedCertificate[]
   /** Calls the listener when that may be something else. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
@@ -47,7 +47,7 @@ const ownNamespaceSecrets: readonly string[] = [
   'osm-ingress-client-cert',
 ]
 
-/** How often Secrets are looked at without a reason: others may have changed or deleted them. */
+/** How often Secrets are checked without a reason: others may have changed or deleted them. */
 const SWEEP_MS = 60_000
 /** Time that the RoleBinding of a namespace, without which nothing may be read there, gets to be written. */
 const SETTLE_MS = 500
@@ -56,7 +56,7 @@ const LEAST_MS = 500
 const { Secret } = resourceTypes
 
 /**
- * Issues certificates to callers outside the mesh into Secrets, replaces them in time, and removes those that no one asks for any more. What is there is read from
+ * Issues certificates to callers outside the mesh into Secrets, replaces them in time, and removes those that no one requests any more. What is there is read from
  * the Secret itself, so that a new leader goes on where the last one was. One instance at a time: the leader.
  */
 export class OutsideCertificates {

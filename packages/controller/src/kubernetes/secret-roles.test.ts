@@ -64,7 +64,7 @@ const mesh =
   accessCert('bank')
 
 describe('roles for Secrets of users', () => {
-  it('are held only where an object asks for its own namespace', () => {
+  it('are held only where an object requests its own namespace', () => {
     const spec = {
       featureFlags: { enableEgressPolicy: true, enableAccessCertPolicy: true },
       certificate: {

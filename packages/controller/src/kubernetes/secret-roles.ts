@@ -19,7 +19,7 @@ export interface SecretRolesOptions {
 
 /**
  * Roles for Secrets in namespaces of the mesh, each with the verbs of one task. RBAC can narrow neither the names of sidecars' Secrets, which are random, nor those
- * that users choose: so a role that reads or writes Secrets of users is bound only where an object asks for it.
+ * that users choose: so a role that reads or writes Secrets of users is bound only where an object requests it.
  */
 export function secretRoles({
   meshName,

@@ -63,11 +63,11 @@ describe('certificates that AccessCerts ask for', () => {
 })
 
 describe('the certificate of the ingress gateway', () => {
-  it('is asked for by the MeshConfig', () => {
+  it('is requested by the MeshConfig', () => {
     expect(wanted({ certificate: { ingressGateway } })).toEqual(['osm-system/osm-nginx-client-cert'])
   })
 
-  it('is no longer asked for once its name is refused, as when its namespace joins the mesh', () => {
+  it('is no longer requested once its name is refused, as when its namespace joins the mesh', () => {
     expect(wanted({ certificate: { ingressGateway }, refused: ['osm-mesh-config'] })).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { gatewayCertificateField, type KindMap, type MeshConfig, type Snapshot }
 
 import type { WantedCertificate } from './outside-certificate.js'
 
-/** What certificates for callers outside the mesh are asked for in. */
+/** What certificates for callers outside the mesh are requested in. */
 export interface CertificateRequests {
   readonly config: MeshConfig
   /** Namespace and name of the MeshConfig. */
@@ -24,7 +24,7 @@ export function wantedCertificates({
 }: CertificateRequests): readonly WantedCertificate[] {
   const { ingressGateway, serviceCertValidityMs } = config.certificate
   const meshConfig = snapshot?.get('MeshConfig', configName.namespace, configName.name)
-  // What the MeshConfig asks for may have become the name of a workload: nothing is issued without having looked.
+  // What the MeshConfig requests may have become the name of a workload: nothing is issued without having looked.
   const isGatewayRefused = snapshot === undefined || meshConfig === undefined || isRefused(meshConfig, snapshot)
   const gateway: readonly WantedCertificate[] =
     ingressGateway === undefined || isGatewayRefused

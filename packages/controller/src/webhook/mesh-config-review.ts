@@ -91,7 +91,7 @@ function reviewClasses(
   return { denials, warnings }
 }
 
-/** What is known of a driver that was asked for and is not there. */
+/** What is known of a driver that was requested and is not there. */
 function whyMissing(registry: DriverRegistry, name: string): string {
   const refusal = registry.refusal(name)
   if (refusal === undefined) return ''

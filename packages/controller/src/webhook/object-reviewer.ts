@@ -33,7 +33,7 @@ export interface ObjectReviewerOptions extends DenialOptions, MeshConfigReviewOp
   readonly configName: string
 }
 
-/** What is looked at of a request. */
+/** What is checked of a request. */
 export type ReviewedRequest = Pick<AdmissionRequest, 'operation' | 'namespace' | 'name' | 'object' | 'oldObject'>
 
 const letPass: AdmissionVerdict = Object.freeze({ denials: [], warnings: [] })
@@ -112,7 +112,7 @@ export class ObjectReviewer {
     return reviewMeshConfig(object, this.#options)
   }
 
-  /** What it asks for is asked of the class that most proxies are of. */
+  /** What it requests is asked of the class that most proxies are of. */
   #byCapabilities(object: MeshObject): ObjectFindings {
     const driver = this.#defaultDriver()
     if (driver === undefined) return { denials: [], warnings: [] }

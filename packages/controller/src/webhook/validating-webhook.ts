@@ -15,7 +15,7 @@ export interface ValidatingWebhookOptions {
   /** PEM. Present: the API server has to show a certificate of this CA. */
   readonly clientCa?: string | undefined
   readonly environment: ConfigEnvironment
-  /** False: a TrafficTarget may stand in another namespace than its destination, where it has no effect. */
+  /** False: a TrafficTarget may be in another namespace than its destination, where it has no effect. */
   readonly validateTrafficTarget: boolean
   /** Told where it listens. */
   readonly onListening?: (port: number) => void

@@ -10,7 +10,7 @@ import { base, silent, TextSource } from '../controller-fixture.js'
 import { startedDriver } from '../started-driver.js'
 import { fullNamespace } from '../worst-objects.js'
 
-// A controller with its validating webhook, in a process of its own. Tells its parent where it listens, and its figures when it is asked.
+// A controller with its validating webhook, in its own process. Tells its parent where it listens, and its figures when it is asked.
 
 boundHeapGrowth(v8)
 const source = new TextSource()

@@ -10,7 +10,7 @@ import { debugServer } from '../../src/debug-server.js'
 import { objectWebhook } from '../../src/webhook/object-webhook.js'
 import type { AttackedServers, ServerFigures } from './attacked-servers.js'
 
-// The servers of a controller in a process of their own. Tells its parent where they listen, and its figures when it is asked.
+// The servers of a controller in their own process. Tells its parent where they listen, and its figures when it is asked.
 
 const UUID = '6e8a0b0e-0000-4000-8000-000000000001'
 const address = '0.0.0.0'

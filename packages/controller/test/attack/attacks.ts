@@ -23,7 +23,7 @@ export interface AttackFigures {
   readonly longestBlockMs: number
   /** By how much the resident memory of the servers has grown, at its highest. */
   readonly growthBytes: number
-  /** Peers that were turned away, with the reason. */
+  /** Peers that were refused, with the reason. */
   readonly failures: readonly string[]
   /** Servers that have counted connections as closed. */
   readonly reporting: readonly string[]

@@ -18,7 +18,7 @@ describe('FairSemaphore', () => {
     jest.useRealTimers()
   })
 
-  /** Asks for a permit, and notes when it is given. */
+  /** Requests a permit, and notes when it is given. */
   async function ask(key: string, name: string): Promise<void> {
     releases.set(name, await semaphore.acquire(key))
     order.push(name)

@@ -1,10 +1,10 @@
 import { FairQueue } from '@osm-ts/driver-api/toolkit'
 
-/** How a {@link FairSemaphore} lets work go on. */
+/** How a {@link FairSemaphore} lets work continue. */
 export interface FairSemaphoreOptions {
   /** Holders at a time. */
   readonly permits: number
-  /** A holder that takes longer goes on, but others no longer wait for it. Milliseconds. */
+  /** A holder that takes longer continues, but others no longer wait for it. Milliseconds. */
   readonly holdMs: number
 }
 

@@ -31,7 +31,7 @@ describe('FairTurns', () => {
     expect(ended).toEqual(['small', 'large'])
   })
 
-  it('goes on with the work that had least, whatever the length of steps', async () => {
+  it('continues with the work that had least, whatever the length of steps', async () => {
     const clock = new WorkClock()
     const turns = new FairTurns({ now: () => clock.ms })
     const large = Array.from({ length: 30 }, () => turns.run(clock.work(10, 50), plenty))

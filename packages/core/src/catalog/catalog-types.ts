@@ -17,7 +17,7 @@ export interface TrafficPolicy {
   readonly target: ObjectRef
   readonly source: TrafficResource
   readonly destination: TrafficResource
-  /** HTTP requests that are allowed; where TCPRoutes stand beside them, on their ports only. */
+  /** HTTP requests that are allowed; where TCPRoutes are beside them, on their ports only. */
   readonly httpRoutes: readonly RouteMatch[]
   /** Ports of the workloads that TCPRoutes open; `*` stands for all. */
   readonly tcpPorts: readonly number[] | '*'
@@ -95,7 +95,7 @@ export interface EndpointsForClient {
   readonly changed: boolean
 }
 
-/** A proxy that was issued a certificate, is connected, and stands before a workload that endpoints providers know. */
+/** A proxy that was issued a certificate, is connected, and is in front of a workload that endpoints providers know. */
 export interface Participant {
   readonly uuid: ProxyUUID
   readonly commonName: string

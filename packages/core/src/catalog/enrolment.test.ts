@@ -15,7 +15,7 @@ function mesh(traffic = {}): MeshFixture {
   return fixture
 }
 
-/** Addresses of an upstream, those in the clear marked. */
+/** Addresses of an upstream, those in plaintext marked. */
 function endpointsOf(fixture: MeshFixture, id: string): readonly string[] | undefined {
   const parts = Object.values(fixture.document('bank/ledger-0').parts)
   const endpoints = parts.flatMap((part) => (part.kind === 'endpoints' && part.id === id ? part.endpoints : []))
@@ -27,7 +27,7 @@ function problemsOf({ catalog }: MeshFixture, code: string): readonly string[] {
 }
 
 describe('services of which some endpoints have no sidecar', () => {
-  it('get traffic in the clear there in namespaces that the configuration names, and only there', () => {
+  it('get traffic in plaintext there in namespaces that the configuration names, and only there', () => {
     const fixture = mesh()
     expect(endpointsOf(fixture, 'shop/store|8080')).toEqual(['10.0.0.1', '192.0.2.10 none'])
     expect(endpointsOf(fixture, 'bank/ledger|7000')).toEqual(['10.0.1.1'])
@@ -36,7 +36,7 @@ describe('services of which some endpoints have no sidecar', () => {
     expect(endpointsOf(everywhere, 'bank/vault|80')).toEqual(['192.0.2.21 none'])
   })
 
-  it('get nothing in the clear under SMI policy, whatever the configuration names', () => {
+  it('get nothing in plaintext under SMI policy, whatever the configuration names', () => {
     const fixture = mesh({ enablePermissiveTrafficPolicyMode: false })
     const texts = [...fixture.documents().values()].map((document) => JSON.stringify(document.parts))
     expect(texts.length).toBeGreaterThan(0)

@@ -103,7 +103,7 @@ describe('MeshCatalog and its host', () => {
     expect(fixture.catalog.settle()).toEqual([])
   })
 
-  it('goes on with the others where the policy of one proxy cannot be computed, and with that one after the next update', () => {
+  it('continues with the others where the policy of one proxy cannot be computed, and with that one after the next update', () => {
     let works = true
     const remote: EndpointsProvider = {
       ...nothing,
@@ -593,7 +593,7 @@ describe('MeshCatalog and namespaces', () => {
 })
 
 describe('MeshCatalog and endpoints providers', () => {
-  it('reports a provider that is not sure, and goes on with what it says', () => {
+  it('reports a provider that is not sure, and continues with what it says', () => {
     let sure = true
     const condition = {
       code: 'OSM_ENDPOINTS_PROVIDER_FAILED',

@@ -260,7 +260,7 @@ export class MeshCatalog {
     return this.#boundary().ingress(question)
   }
 
-  /** The service that a host name stands for where callers of the namespace ask for it; undefined for hosts outside the mesh. */
+  /** The service that a host name stands for where callers of the namespace request it; undefined for hosts outside the mesh. */
   serviceCalled(host: string, namespace: string): MeshService | undefined {
     return this.#boundary().serviceCalled(host, namespace)
   }

@@ -126,7 +126,7 @@ export class PolicyComputation {
     this.#state = state
     if (this.#engine === undefined || before === undefined) {
       this.#engine = new Engine(state)
-      // Kept, so that asking for problems again costs what has changed only.
+      // Kept, so that requesting problems again costs what has changed only.
       for (const group of problemGroups()) this.#engine.pin(groupProblems, group)
       this.#followAll(this.#engine)
     } else {

@@ -41,7 +41,7 @@ export interface CertificateManager {
    * The certificate in force for a subject; a new one if there is none, if it has expired, or if the subject's names
    * have changed.
    *
-   * Callers that ask for the same certificate at the same time share one issue. Where they ask with different names the
+   * Callers that request the same certificate at the same time share one issue. Where they ask with different names the
    * last one counts, and all get the certificate with its names.
    *
    * @throws OsmError with a code of `OSM_CERT_*` or `OSM_IDENTITY_*`

@@ -14,14 +14,14 @@ export interface LeafNames<K extends LeafKind = LeafKind> {
 
 /** A leaf to be issued together with a fresh key. */
 export interface LeafRequest<K extends LeafKind = LeafKind> extends LeafNames<K> {
-  /** Lifetime asked for. The certificate never outlives the root that signs it. */
+  /** Lifetime requested. The certificate never outlives the root that signs it. */
   readonly validityMs: number
   readonly key: KeySpec
 }
 
 /** A leaf to be signed for a key that stays with its owner. */
 export interface SigningRequest<K extends LeafKind = LeafKind> extends LeafNames<K> {
-  /** Lifetime asked for. A provider may give less, and never more. */
+  /** Lifetime requested. A provider may give less, and never more. */
   readonly validityMs: number
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer
@@ -50,7 +50,7 @@ export interface ProviderFault {
   readonly authority: Authority
   /** `OSM_CERT_*` */
   readonly code: string
-  /** `error`: nothing, or not everything, is issued. `warning`: what is issued differs from what was asked for. */
+  /** `error`: nothing, or not everything, is issued. `warning`: what is issued differs from what was requested. */
   readonly severity: 'error' | 'warning'
   readonly message: string
   /** Since when, in milliseconds since 1970. */
@@ -61,7 +61,7 @@ export interface ProviderFault {
  * Where certificates come from: the built-in CA, HashiCorp Vault, cert-manager, or another.
  *
  * A provider signs public keys, and never sees a private one. It keeps no record of leaves; that is the certificate manager's part. It signs each kind under that
- * kind's authority, and must keep the two authorities apart: two CAs with different keys, whatever stands behind them.
+ * kind's authority, and must keep the two authorities apart: two CAs with different keys, whatever is behind them.
  */
 export interface CertificateProvider {
   readonly name: string
@@ -78,6 +78,6 @@ export interface CertificateProvider {
   trustBundle(authority: Authority): readonly string[]
   /** Calls back whenever the answers of the two methods above have changed. The returned function ends that. */
   onRootChange(listener: (authority: Authority) => void): () => void
-  /** What is wrong now; empty while everything that is asked for is issued. Bounded. */
+  /** What is wrong now; empty while everything that is requested is issued. Bounded. */
   faults(): readonly ProviderFault[]
 }

@@ -41,7 +41,7 @@ export class CertificateRecord {
     return this.#nextAttempt
   }
 
-  /** Keeps the plan in force if the new one asks for the same names. */
+  /** Keeps the plan in force if the new one requests the same names. */
   want(plan: CertificatePlan): void {
     if (!sameNames(this.#plan.names, plan.names)) this.#plan = plan
   }

@@ -36,7 +36,7 @@ describe('rotation', () => {
     expect((second?.expiration ?? 0) - (second?.notBefore ?? 0)).toBe(100 * HOUR)
   })
 
-  it('goes on, for service and control-plane certificates alike, with a single timer', async () => {
+  it('continues, for service and control-plane certificates alike, with a single timer', async () => {
     fixture.run()
     const subjects = Array.from({ length: 25 }, (_, index) => service(`a${index}`, 'x'))
     let seed = 0
@@ -67,7 +67,7 @@ describe('rotation', () => {
     expect(provider.requests.length).toBeLessThan(30)
   })
 
-  it('keeps the certificate in force while a provider fails, and tries more and more seldom', async () => {
+  it('keeps the certificate in force while a provider fails, and tries more and more rarely', async () => {
     fixture.run()
     const first = await manager.issueCertificate(service('a'), { validityMs: 10 * HOUR })
     const announced = fixture.listen()
@@ -122,7 +122,7 @@ describe('rotation', () => {
     expect(manager.getCertificate(refOf(service('quick')))).not.toBe(quick)
   })
 
-  it('can be asked for', async () => {
+  it('can be requested', async () => {
     const first = await manager.issueCertificate(service('a', 'x'))
     const announced = fixture.listen()
     const [second, same] = await Promise.all([

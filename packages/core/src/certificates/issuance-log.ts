@@ -4,7 +4,7 @@ import type { CertificateNames } from './certificate-subject.js'
 import type { Certificate } from './certificate.js'
 import { authorityOf, type LeafKind } from './kinds.js'
 
-/** Who asks for certificates of a kind, and what proves that they may have them. */
+/** Who requests certificates of a kind, and what proves that they may have them. */
 const PROOFS: Readonly<Record<LeafKind, { readonly askedBy: string; readonly proof: string }>> = {
   proxy: { askedBy: 'admission of a pod', proof: 'the pod as the API server or the supervisor describes it' },
   service: {

@@ -20,7 +20,7 @@ export class LeafKeys {
     return this.#rsaKeys.take()
   }
 
-  /** Forgets prepared keys. Whatever is asked for from now on is refused. */
+  /** Forgets prepared keys. Whatever is requested from now on is refused. */
   close(): void {
     this.#closed = true
     this.#rsaKeys?.close()

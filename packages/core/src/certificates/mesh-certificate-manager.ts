@@ -164,7 +164,7 @@ export class MeshCertificateManager implements CertificateManager {
     }
   }
 
-  /** One issue per key at a time, even if the certificate is released and asked for again while one is under way. */
+  /** One issue per key at a time, even if the certificate is released and requested again while one is under way. */
   async #issueAlone(key: string, record: CertificateRecord, plan: CertificatePlan): Promise<Certificate<LeafKind>> {
     for (let other = this.#inFlight.get(key); other !== undefined; other = this.#inFlight.get(key)) {
       await other.then(ignore, ignore)

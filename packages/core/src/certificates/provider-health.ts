@@ -63,7 +63,7 @@ export class ProviderHealth {
     return { succeeded: () => end(), failed: end }
   }
 
-  /** A certificate lives shorter than was asked for; undefined: one does not. */
+  /** A certificate lives shorter than was requested; undefined: one does not. */
   shortened(message: string | undefined): void {
     const since = this.#shortened?.since ?? this.#options.clock.now()
     this.#shortened =

@@ -97,7 +97,7 @@ describe('an authority that does something else than it was asked for', () => {
     await expect(codeOf(issue())).resolves.toBe('OSM_CERT_ISSUED_CHAIN')
   })
 
-  it('is refused for a longer life than was asked for', async () => {
+  it('is refused for a longer life than was requested', async () => {
     authority.changes = { notAfter: clock.now() + 2 * HOUR }
     await expect(codeOf(issue())).resolves.toBe('OSM_CERT_ISSUED_VALIDITY')
   })
@@ -192,7 +192,7 @@ describe('roots of an authority', () => {
     expect(provider.rootCertificate('workload').chain).toBe(first)
   })
 
-  it('are looked at from time to time', async () => {
+  it('are checked from time to time', async () => {
     const running = provider.run(closing.signal)
     const heard: number[] = []
     provider.onRootChange(() => heard.push(provider.trustBundle('workload').length))

@@ -48,7 +48,7 @@ const TIMEOUT_MS = 30_000
 const ROOTS_MS = 300_000
 /** Pauses between attempts to read the roots at the start. */
 const OPEN_BACKOFF = { firstMs: 1_000, lastMs: 30_000 } as const
-/** Share of the lifetime asked for that a certificate may lack before that is reported. */
+/** Share of the lifetime requested that a certificate may lack before that is reported. */
 const SHORTENED = 0.1
 
 /** Certificates of one authority of the mesh from an authority outside the process. */

@@ -52,7 +52,7 @@ describe('a pool of RSA keys', () => {
     expect(ready.map(({ privateKey }) => privateKey)).toEqual(['key 2', 'key 3', 'key 4', 'key 5'])
   })
 
-  it('serves those that wait in their order, each with a key of its own', async () => {
+  it('serves those that wait in their order, each with its own key', async () => {
     const shop = workshop()
     const pool = new RsaKeyPool(2048, shop.generate)
     const all = Promise.all(Array.from({ length: 20 }, () => pool.take()))
@@ -63,7 +63,7 @@ describe('a pool of RSA keys', () => {
     expect(shop.mostAtOnce).toBe(2)
   })
 
-  it('hands a failure to the one that waits longest, and goes on for the others', async () => {
+  it('hands a failure to the one that waits longest, and continues for the others', async () => {
     const shop = workshop()
     const pool = new RsaKeyPool(2048, shop.generate)
     const outcomes = Promise.allSettled([pool.take(), pool.take(), pool.take()])

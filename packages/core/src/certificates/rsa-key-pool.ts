@@ -18,7 +18,7 @@ interface Waiter {
 }
 
 /**
- * RSA keys of one size, a few of them ready before they are asked for.
+ * RSA keys of one size, a few of them ready before they are requested.
  *
  * Nothing is made before the first request. A key is handed out once and then forgotten.
  */

@@ -33,7 +33,7 @@ export class Semaphore {
     }
   }
 
-  /** Refuses those that wait and those still to come. What runs goes on. */
+  /** Refuses those that wait and those still to come. What runs continues. */
   close(reason: Error): void {
     this.#closedBy ??= reason
     for (const waiter of this.#waiting.splice(0)) waiter.refuse(reason)

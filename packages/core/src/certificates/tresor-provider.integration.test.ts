@@ -96,7 +96,7 @@ describe('the built-in CA', () => {
     expect(seen.length).toBeGreaterThanOrEqual(200)
   })
 
-  it('issues RSA keys of the configured size, also under a root of its own kind', async () => {
+  it('issues RSA keys of the configured size, also under its own root kind', async () => {
     const provider = await open(new MemoryCaStore(), now, { algorithm: 'RSA', bits: 2048 })
     const leaves = await Promise.all(
       [2048, 2048, 2560].map((bits) => issueLeaf(provider, request('service', { algorithm: 'RSA', bits }), signal)),

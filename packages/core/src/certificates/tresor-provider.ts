@@ -108,7 +108,7 @@ export class TresorProvider implements CertificateProvider {
     return true
   }
 
-  /** Ends the timers. Whatever is asked for from now on is refused with `OSM_CERT_CLOSED`. */
+  /** Ends the timers. Whatever is requested from now on is refused with `OSM_CERT_CLOSED`. */
   close(): void {
     this.#closed = true
     for (const cancel of this.#timers.values()) cancel()
@@ -134,7 +134,7 @@ export class TresorProvider implements CertificateProvider {
     throw new OsmError<CertificateErrorCode>('OSM_CERT_ISSUE', message)
   }
 
-  /** One certificate per turn of the event loop: thousands asked for at once do not keep it from everything else. */
+  /** One certificate per turn of the event loop: thousands requested at once do not keep it from everything else. */
   #turn(): Promise<void> {
     const turn = this.#turns.then(() => new Promise<void>((resolve) => setImmediate(resolve)))
     this.#turns = turn

@@ -53,7 +53,7 @@ export interface PeerVerifierOptions {
 const DEFAULT_SKEW_MS = 30_000
 /** A certificate larger than this has more names than are ever issued. */
 const MAX_CERTIFICATE_OCTETS = 100_000
-/** Peers that are remembered. A proxy comes back many times with one certificate, and thousands come back at once. */
+/** Peers that are remembered. A proxy returns many times with one certificate, and thousands return at once. */
 const MAX_REMEMBERED = 8192
 const EXTENDED_KEY_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const
 

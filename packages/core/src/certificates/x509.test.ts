@@ -122,7 +122,7 @@ describe('roots', () => {
 })
 
 describe('leaves', () => {
-  it('hold what was asked for', async () => {
+  it('hold what was requested', async () => {
     const ca = await authority()
     const leaf = await issue(ca)
     const certificate = read(leaf)
@@ -257,7 +257,7 @@ describe('keys', () => {
     expect(seen.size).toBe(keys)
   })
 
-  it('of RSA have the size that was asked for', async () => {
+  it('of RSA have the size that was requested', async () => {
     const pair = await generateRsaKeyPair(3072)
     const privateKey = createPrivateKey(pair.privateKey)
     expect(privateKey.asymmetricKeyType).toBe('rsa')

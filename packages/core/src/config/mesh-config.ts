@@ -28,7 +28,7 @@ export interface SidecarConfig {
   readonly maxDataPlaneConnections: number
   /** Default class, in lower case. */
   readonly sidecarClass: string
-  /** What stands at the top of `spec.sidecar`; for the default class only. */
+  /** What is at the top of `spec.sidecar`; for the default class only. */
   readonly images: SidecarImages
   /** What stands under the names that OSM gave them; for class envoy only. */
   readonly envoyImages: Pick<SidecarImages, 'sidecarImage' | 'sidecarWindowsImage'>

@@ -5,7 +5,7 @@
  */
 export function isOlderProxy(image: string, oldest: string | undefined): boolean {
   if (oldest === undefined || oldest === '') return false
-  // What stands behind the last colon, and before a digest; a port of the registry comes before a slash.
+  // What is behind the last colon, and before a digest; a port of the registry comes before a slash.
   const tag = /:([^/:@]+)(?:@|$)/.exec(image)?.[1] ?? ''
   const version = /\d+\.\d+(?:\.\d+)?/.exec(tag)?.[0]
   return version !== undefined && comesBefore(numbersOf(version), numbersOf(oldest))

@@ -67,7 +67,7 @@ const unreadFlags = {
   enableAsyncProxyServiceMapping: 'there is one way to find the services of a sidecar',
 } as const satisfies Partial<Record<(typeof featureFlagNames)[number], string>>
 
-/** Settings that are accepted and have no effect, where they ask for something. What the chart writes for everybody asks for nothing. */
+/** Settings that are accepted and have no effect, where they request something. What the chart writes for everybody requests nothing. */
 function reportUnread({ featureFlags = {}, repoServer }: MeshConfigSpec, findings: Findings): void {
   const report = (field: string, reason: string): void =>
     findings.report('OSM_CONFIG_NOT_READ', field, `is not read and has no effect: ${reason}`, 'warning')

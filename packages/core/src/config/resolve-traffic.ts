@@ -107,6 +107,6 @@ function externalAuthorization(
     field,
     'is enabled without a valid address and port, so all inbound requests are denied; set both, or set enable to false',
   )
-  // A name that never resolves (RFC 6761): anyone who asked for authorization does not get a mesh without it.
+  // A name that never resolves (RFC 6761): anyone who requested authorization does not get a mesh without it.
   return { ...common, host: 'unconfigured.invalid', port: 1, failureModeAllow: false }
 }

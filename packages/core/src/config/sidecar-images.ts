@@ -10,7 +10,7 @@ export type SidecarOS = 'linux' | 'windows'
 /**
  * The image of a sidecar class, or an empty text if none is known.
  *
- * For the default class: what stands at the top of `spec.sidecar`, else the driver's entry, else the environment. For
+ * For the default class: what is at the top of `spec.sidecar`, else the driver's entry, else the environment. For
  * other classes the driver's entry alone: the others are images of another proxy. OSM's own names (`envoyImage`) stand
  * at the top for class envoy.
  */

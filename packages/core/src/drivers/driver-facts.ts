@@ -26,7 +26,7 @@ export interface DriverFacts {
   readonly process?: () => DriverProcessState
 }
 
-/** A driver that was asked for and is not there. */
+/** A driver that was requested and is not there. */
 export interface DriverRefusal {
   /** Sidecar class that it was to be of. */
   readonly name: string

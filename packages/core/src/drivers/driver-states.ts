@@ -19,7 +19,7 @@ export interface DriverStateSources {
 const MOST_DRIVERS = 1_024
 const MOST_WORDS = 2_048
 
-/** Every driver of a program, and every one that was asked for and is not there, sorted by class; 1,024 at most. */
+/** Every driver of a program, and every one that was requested and is not there, sorted by class; 1,024 at most. */
 export function driverStates({ registry, runner }: DriverStateSources): readonly DriverState[] {
   const present = registry.names().map((name): DriverState => {
     const { contract: contracts, capabilities, oldestProxyVersion = '' } = registry.get(name)

@@ -63,7 +63,7 @@ export class DriverRegistry {
     this.changed()
   }
 
-  /** Remembers why a driver that was asked for is not there. A later refusal of the same class takes the place of an earlier one. */
+  /** Remembers why a driver that was requested is not there. A later refusal of the same class takes the place of an earlier one. */
   refuse(refusal: DriverRefusal): void {
     this.#refusals.set(driverKey(refusal.name), refusal)
     this.changed()
@@ -79,7 +79,7 @@ export class DriverRegistry {
     this.#listeners.notify()
   }
 
-  /** Drivers that were asked for and are not there, sorted by class. One may be of a class that another driver serves. */
+  /** Drivers that were requested and are not there, sorted by class. One may be of a class that another driver serves. */
   refusals(): readonly DriverRefusal[] {
     return [...this.#refusals.keys()].sort().flatMap((name) => this.#refusals.get(name) ?? [])
   }

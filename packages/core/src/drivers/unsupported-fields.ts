@@ -6,7 +6,7 @@ import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-m
 import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
 import { portProtocol } from '../spec/protocol.js'
 
-/** Something that an object asks for and a sidecar class can't do. */
+/** Something that an object requests and a sidecar class can't do. */
 export interface UnsupportedField {
   /** Path inside the object. */
   readonly field: string
@@ -16,7 +16,7 @@ export interface UnsupportedField {
 
 type Ask = readonly [field: string, feature: RequiredFeature, asked: unknown]
 
-/** What an object asks for beyond what a sidecar class can do. */
+/** What an object requests beyond what a sidecar class can do. */
 export function unsupportedFields(object: MeshObject, capabilities: Capabilities): readonly UnsupportedField[] {
   return asks(object).flatMap(([field, feature, asked]): readonly UnsupportedField[] =>
     isAsked(asked) && !declares(capabilities, feature) ? [{ field, feature }] : [],

@@ -13,7 +13,7 @@ export interface Endpoint {
   readonly port: number
   /** Port of the service. */
   readonly servicePort: number
-  /** Port of the workload; differs from `port` where the sidecar publishes a listener of its own. */
+  /** Port of the workload; differs from `port` where the sidecar publishes its own listener. */
   readonly targetPort: number
   /** Share of the traffic among the endpoints of a service port. */
   readonly weight: number

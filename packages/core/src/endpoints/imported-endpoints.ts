@@ -8,7 +8,7 @@ import { sortedNames, unknownLocality, type Endpoint } from './endpoint.js'
  * Endpoints that other clusters offer, as far as the GlobalTrafficPolicy of the service lets traffic leave: never under Locality, which is the default;
  * beside the local ones under ActiveActive; behind them under FailOver.
  *
- * A gateway passes connections on as they are, by the server name of the service: it can neither read requests nor decide about them. One that asks for a
+ * A gateway passes connections on as they are, by the server name of the service: it can neither read requests nor decide about them. One that requests a
  * path of its own can only be told by it in requests, and is left out.
  */
 export function importedEndpoints(snapshot: Snapshot, { namespace, name }: MeshService): readonly Endpoint[] {
@@ -51,7 +51,7 @@ export function importedServices(snapshot: Snapshot, account: ServiceAccountRef)
     .filter((service) => importedAccounts(snapshot, service).some(({ name }) => name === account.name))
 }
 
-/** True if the gateway asks for no path. */
+/** True if the gateway requests no path. */
 export function isPassedThrough({ path }: { readonly path: string }): boolean {
   return path === '' || path === '/'
 }

@@ -73,7 +73,7 @@ describe('namedOutsideServices', () => {
     expect(beyond).toHaveLength(1)
   })
 
-  it('asks for no name that would be more than a value in a label selector', () => {
+  it('requests no name that would be more than a value in a label selector', () => {
     const documents = [namespace('shop'), open('IngressBackend', 'shop', [source('edge', '"a,b=c"')])]
     expect(bothOf(documents)).toEqual({ read: [], beyond: [] })
   })

@@ -9,7 +9,7 @@ import { sortedNames } from './endpoint.js'
 
 /** Services outside the mesh that objects of one namespace may name. */
 export const NAMED_SERVICES_PER_NAMESPACE = 32
-/** Those of all namespaces together: each is a watch of its own. */
+/** Those of all namespaces together: each is its own watch. */
 export const NAMED_SERVICES_IN_ALL = 512
 
 /** Features whose objects name Services. */
@@ -40,7 +40,7 @@ export function namedOutsideServices(
   for (const { metadata, spec } of objects) {
     if (!isMonitored(snapshot, metadata.namespace, enrolment)) continue
     const named = spec.sources.flatMap(({ kind, name, namespace = '' }) =>
-      // What no Service can be called is asked for nowhere: the name goes into a label selector.
+      // What no Service can be called is requested nowhere: the name goes into a label selector.
       kind === 'Service' && isDnsLabel(namespace) && isDnsLabel(name) && !isMonitored(snapshot, namespace, enrolment)
         ? [{ namespace, name }]
         : [],

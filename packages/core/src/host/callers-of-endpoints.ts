@@ -10,7 +10,7 @@ interface Group<C> {
 }
 
 /**
- * Who may call which endpoints, by the sets that policies name: callers with one set are looked at together.
+ * Who may call which endpoints, by the sets that policies name: callers with one set are checked together.
  */
 export class CallersOfEndpoints<C> {
   readonly #groups = new Map<PartHash, Group<C>>()

@@ -224,7 +224,7 @@ export class DriverHost {
     return this.#sessions.size
   }
 
-  /** Connections that the cap turned away. */
+  /** Connections that the cap refused. */
   get rejectedByCap(): number {
     return this.#sessions.rejectedByCap
   }
@@ -234,7 +234,7 @@ export class DriverHost {
     return this.report().proxies
   }
 
-  /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be asked for often. */
+  /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be requested often. */
   refusingStatuses(): readonly ProxyStatus[] {
     const refusing = this.#sessions
       .list()
@@ -244,7 +244,7 @@ export class DriverHost {
     return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
   }
 
-  /** Where every proxy stands, and whom drivers have turned away of late that is none of them. */
+  /** Where every proxy stands, and whom drivers have refused of late that is none of them. */
   report(): { readonly proxies: readonly ProxyStatus[]; readonly refused: readonly RefusedPeerStatus[] } {
     const { instances, policies } = this.#options
     const sessionOf = (proxy: ProxyKey): string => this.#sessions.get(proxy)?.session ?? ''

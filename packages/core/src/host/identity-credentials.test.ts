@@ -7,7 +7,7 @@ import { IdentityCredentials } from './identity-credentials.js'
 
 const account = (name: string): ServiceAccountRef => ({ namespace: 'shop', name })
 
-/** Credentials of two accounts whose proxies are connected; what certificates are asked for is written down. */
+/** Credentials of two accounts whose proxies are connected; what certificates are requested is written down. */
 function connected() {
   const services = new Map<string, readonly MeshService[]>()
   const asked: string[] = []

@@ -23,7 +23,7 @@ interface Entry {
   readonly account: ServiceAccountRef
   readonly credential: Latest<Credential>
   users: number
-  /** Services that the last issue was asked for. */
+  /** Services that the last issue was requested for. */
   services: string
   cancelRetry: (() => void) | undefined
   /** In a row. */

@@ -110,7 +110,7 @@ export class PolicyStream {
     this.#awaitedEndpoints.clear()
   }
 
-  /** Finds the served ports that stand in their deny form from now on, and those that no longer do. */
+  /** Finds the served ports that are in their deny form from now on, and those that no longer do. */
   #judgeServed(policy: PolicyPart<ProxyPart>): void {
     for (const [id, hash] of this.#denied) if (inboundPart(policy, id)?.hash !== hash) this.#denied.delete(id)
     for (const { id, part: hash } of policy.part.inbound) {
@@ -147,7 +147,7 @@ export class PolicyStream {
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
     this.#applied = { revision: given.revision, version: given.policy.hash }
-    // All of it was taken. What stays refused is what stands in its deny form; a refused part that is no longer wanted is history.
+    // All of it was taken. What stays refused is what is in its deny form; a refused part that is no longer wanted is history.
     for (const id of this.#rejected.keys()) if (!this.#denied.has(id)) this.#rejected.delete(id)
     this.#forgetBefore(given.revision)
     const { inbound } = given.policy.part

@@ -51,7 +51,7 @@ describe('conditions of a session', () => {
   })
 })
 
-describe('peers that were turned away', () => {
+describe('peers that were refused', () => {
   it('are counted, and forgotten after a while', () => {
     const { seen, refuse, pass } = observations()
     refuse('10.0.0.1')

@@ -5,7 +5,7 @@ import { tryParseProxyCommonName } from '../identity/proxy-identity.js'
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import type { RefusedPeerStatus, StatusCondition } from './status.js'
 
-/** How long it is told that somebody was turned away, in milliseconds. Sidecars try again every few seconds. */
+/** How long it is told that somebody was refused, in milliseconds. Sidecars try again every few seconds. */
 const REFUSAL_MS = 5 * 60_000
 /** Peers that are remembered; anybody who reaches the port can be one. The one that has been away longest is forgotten first. */
 const MAX_REFUSALS = 256
@@ -22,7 +22,7 @@ interface Refusals {
   times: number
 }
 
-/** What drivers have said of their proxies, and whom they have turned away. */
+/** What drivers have said of their proxies, and whom they have refused. */
 export class ProxyObservations {
   readonly #now: () => number
   readonly #trustDomain: TrustDomain
@@ -69,7 +69,7 @@ export class ProxyObservations {
     }))
   }
 
-  /** Who was turned away of late, the latest last. */
+  /** Who was refused of late, the latest last. */
   refused(): readonly RefusedPeerStatus[] {
     const oldest = this.#now() - REFUSAL_MS
     for (const [key, { last }] of this.#refused) if (last < oldest) this.#refused.delete(key)

@@ -44,7 +44,7 @@ export class ProxySessions {
     return this.#options.catalog.proxies.size
   }
 
-  /** Connections that the cap turned away since the start. */
+  /** Connections that the cap refused since the start. */
   get rejectedByCap(): number {
     return this.#rejectedByCap
   }

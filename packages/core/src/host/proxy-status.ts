@@ -20,11 +20,11 @@ export interface StatusInput {
   readonly streamOf: (proxy: ProxyKey) => PolicyStream | undefined
   /** What the driver has said of the proxy. */
   readonly conditionsOf: (proxy: ProxyKey) => readonly StatusCondition[]
-  /** Whom drivers have turned away. */
+  /** Whom drivers have refused. */
   readonly refused: readonly RefusedPeerStatus[]
 }
 
-/** Where every proxy stands, in the order of the instances; and who was turned away that is none of them. */
+/** Where every proxy stands, in the order of the instances; and who was refused that is none of them. */
 export function proxyStatuses(input: StatusInput): {
   readonly proxies: readonly ProxyStatus[]
   readonly refused: readonly RefusedPeerStatus[]

@@ -135,7 +135,7 @@ describe('PushLog', () => {
     for (const each of [refuses, ends, waits]) each.given(1)
     refuses.reported(report(1, { complete: false, parts: [refusal] }))
     refuses.reported(report(1, { complete: false, parts: [refusal] }))
-    // What is applied now is what stands in the place of the refused part.
+    // What is applied now is what is in place of the refused part.
     refuses.reported(report(2))
     ends.close()
     const [page] = log.report()

@@ -81,7 +81,7 @@ export class SecretCredentials {
   }
 }
 
-/** A driver asks for what stands in no policy of the proxy. */
+/** A driver requests what is in no policy of the proxy. */
 function credentialDenied({ uuid }: ProxyRef, ref: NamedCredentialRef): OsmError {
   const { kind, name } = ref
   return new OsmError('OSM_CREDENTIAL_DENIED', `the policy of proxy ${uuid} holds no reference to ${kind} ${name}`, {

@@ -13,7 +13,7 @@ export interface RejectedPart {
   readonly sources: readonly SourceRef[]
 }
 
-/** Something that is wrong with a proxy and stands in no part of its policy. */
+/** Something that is wrong with a proxy and is in no part of its policy. */
 export interface StatusCondition {
   /** Stable; listed in docs/reference/errors.md. */
   readonly code: string
@@ -26,7 +26,7 @@ export interface StatusCondition {
   readonly times?: number
 }
 
-/** Somebody who was turned away of late: who wanted to be a proxy, or asked for what is not its own. */
+/** Somebody who was refused of late: who wanted to be a proxy, or requested what is not its own. */
 export interface RefusedPeerStatus extends Required<StatusCondition> {
   /** IP address. */
   readonly address: string
@@ -60,6 +60,6 @@ export interface ProxyStatus {
   readonly rejected: readonly RejectedPart[]
   /** Ids of inbound parts kept in their deny form, because the proxy refused a change that removes access. */
   readonly denied: readonly string[]
-  /** What else is wrong with it: between it and its driver, and whom its driver has turned away that was it or came from its address. */
+  /** What else is wrong with it: between it and its driver, and whom its driver has refused that was it or came from its address. */
   readonly conditions: readonly StatusCondition[]
 }

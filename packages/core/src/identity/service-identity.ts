@@ -78,7 +78,7 @@ export function splitAccount(text: string): ServiceAccountRef | undefined {
   return isDnsSubdomain(account.name) && isDnsLabel(account.namespace) ? account : undefined
 }
 
-/** What stands before `.<trust domain>`; undefined if the text does not end so. */
+/** What is in front of `.<trust domain>`; undefined if the text does not end so. */
 export function withoutDomain(text: string, trustDomain: TrustDomain): string | undefined {
   const suffix = `.${trustDomain}`
   return text.endsWith(suffix) ? text.slice(0, -suffix.length) : undefined

@@ -1,8 +1,8 @@
 import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 
-/** How often the event loop is looked at. */
+/** How often the event loop is checked. */
 const TICK_MS = 20
-/** How often processor time is looked at, which takes longer than the rest: what is told of a block may count as much of the time before it. */
+/** How often processor time is checked, which takes longer than the rest: what is told of a block may count as much of the time before it. */
 const CPU_LOOK_MS = 200
 /** A block of this length is told of. */
 export const BLOCK_MS = 100
@@ -29,7 +29,7 @@ function cpuTime(): number {
  * Measures how late the event loop is, and says what ran when it was blocked. While it is, no one is served: no proxy, no probe, no webhook.
  *
  * Only tasks that are run through it can be named; the others are `other`. A process that is stopped, or gets no processor, looks as if it were blocked:
- * the processor time in the log tells these apart.
+ * the processor time in the log distinguishes these.
  */
 export class LoopWatch {
   readonly #lag

@@ -112,7 +112,7 @@ interface Entry {
 }
 
 /**
- * Entries of a metric that the registry takes over when somebody asks for its page: for each value that it is given it sorts and joins labels again, and some
+ * Entries of a metric that the registry takes over when somebody requests its page: for each value that it is given it sorts and joins labels again, and some
  * values change a thousand times between two looks.
  */
 function shownWhenAsked<M>(show: (metric: M, entry: Entry) => void): {

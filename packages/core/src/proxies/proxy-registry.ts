@@ -22,7 +22,7 @@ const MAX_RELEASED_PROXIES = 50_000
  * The one record of each proxy: where its certificate stands, and its session. The certificate manager, the host of drivers and the mesh catalog share it.
  *
  * The certificate of a proxy may come from another process (the injector issues, a controller is connected to). Its workload is the first sign of it, and a
- * proxy that was never seen before can be claimed: the root that signed its certificate proves that it is genuine. A released proxy never comes back.
+ * proxy that was never seen before can be claimed: the root that signed its certificate proves that it is genuine. A released proxy never returns.
  */
 export class ProxyRegistry {
   readonly #records = new Map<ProxyKey, ProxyRecord>()
@@ -68,7 +68,7 @@ export class ProxyRegistry {
     return true
   }
 
-  /** Forgets the certificate of a proxy whose workload is gone from here. Unlike one that was released, the proxy may come back. */
+  /** Forgets the certificate of a proxy whose workload is gone from here. Unlike one that was released, the proxy may return. */
   forget(proxy: ProxyKey): void {
     this.#set(proxy, { certificate: undefined })
   }

@@ -26,7 +26,7 @@ describe('the client certificate of a Secret', () => {
     expect(leaf.checkPrivateKey(createPrivateKey(credential.privateKey))).toBe(true)
   })
 
-  it('shows its key to no one who has not asked for it', () => {
+  it('shows its key to no one who has not requested it', () => {
     const reading = readClientCredential(good)
     const shown = [JSON.stringify(reading), inspect(reading, { depth: 9, showHidden: true })]
     for (const text of shown) expect(text).not.toContain('PRIVATE KEY')

@@ -15,7 +15,7 @@ const LEAST_RSA_BITS = 2048
 /** Curves of keys that sidecars take, as OpenSSL calls them. */
 const CURVES: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1']
 
-/** What stands in a Secret that holds a client certificate. */
+/** What is in a Secret that holds a client certificate. */
 export type SecretReading =
   | { readonly usable: true; readonly credential: ClientCredential }
   /** Why it can't be used, in words that quote nothing of it. */

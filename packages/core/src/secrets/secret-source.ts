@@ -6,7 +6,7 @@ export interface SecretName {
   readonly name: string
 }
 
-/** Whether the Secrets that policies name can be used, by `<namespace>/<name>`. Holds nothing of what stands in them. */
+/** Whether the Secrets that policies name can be used, by `<namespace>/<name>`. Holds nothing of what is in them. */
 export type SecretStates = ReadonlyMap<string, SecretState>
 
 /** Whether a Secret can be used. */
@@ -18,7 +18,7 @@ export interface SecretSource {
   follow(names: readonly SecretName[]): void
   /** What is known of those that are followed. */
   states(): SecretStates
-  /** What stands in one of them now; undefined if it can't be used. Secret. */
+  /** What is in one of them now; undefined if it can't be used. Secret. */
   credential(name: SecretName): Credential | undefined
   /** Calls the listener whenever one of them has changed, or is known for the first time. The result ends it. */
   subscribe(listener: () => void): () => void

@@ -5,7 +5,7 @@ import type { labelSelector, Spec } from './schema/common.js'
 /** A Kubernetes label selector. */
 type LabelSelector = Spec<ReturnType<typeof labelSelector>>
 
-/** True if all that a selector asks for holds for labels; one that asks for nothing selects everything. */
+/** True if all that a selector requests holds for labels; one that requests nothing selects everything. */
 export function selectsLabels(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,

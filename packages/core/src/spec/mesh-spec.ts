@@ -100,7 +100,7 @@ export function destinationNamespace(target: KindMap['TrafficTarget']): string {
 }
 
 /**
- * True if a TrafficTarget allows anything: it stands in the namespace of its destination, and every one of its rules is
+ * True if a TrafficTarget allows anything: it is in the namespace of its destination, and every one of its rules is
  * of a known kind.
  */
 export function isEffectiveTrafficTarget(target: KindMap['TrafficTarget']): boolean {

@@ -3,7 +3,7 @@ import type { Protocol } from '@osm-ts/driver-api/policy'
 /**
  * Protocols by every name of `appProtocol` that is known: those of OSM, those of Kubernetes (KEP-3726), and IANA service names of TLS and TCP protocols.
  *
- * WebSocket over TLS is bytes to the mesh, as HTTPS is. The handshake of WebSocket in the clear is an HTTP/1.1 request.
+ * WebSocket over TLS is bytes to the mesh, as HTTPS is. The handshake of WebSocket in plaintext is an HTTP/1.1 request.
  */
 const byAppProtocol: ReadonlyMap<string, Protocol> = new Map([
   ['http', 'http'],

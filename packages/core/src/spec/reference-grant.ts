@@ -1,7 +1,7 @@
 import { kindDefinitions, type Kind } from './schema/kinds.js'
 import type { ReferenceGrantSpec } from './schema/reference-grant.js'
 
-/** Kinds whose objects can change what workloads of other namespaces get. Each has a switch of its own name in the MeshConfig. */
+/** Kinds whose objects can change what workloads of other namespaces get. Each has its own switch name in the MeshConfig. */
 export type CrossNamespaceKind = 'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain'
 
 /**

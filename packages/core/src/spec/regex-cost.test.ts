@@ -84,7 +84,7 @@ describe('canBacktrackBadly', () => {
       fc.property(pattern, (text) => {
         if (canBacktrackBadly(text)) return
         const expression = new RegExp(`^(?:${text})$`)
-        // Longer and longer, so that an explosion is seen before it takes for ever.
+        // Longer and longer, so that an explosion is seen before it takes forever.
         for (const length of [8, 12, 16, 20, 24])
           for (const unit of ['a', 'b', 'ab', 'ba']) {
             const subject = `${unit.repeat(length / unit.length)}!`

@@ -89,9 +89,9 @@ export interface SpecRulesOptions {
   readonly trustDomain: string
   /** Namespace of the control plane. */
   readonly osmNamespace: string
-  /** Kinds whose objects act on other namespaces without the consent of those; asked for at each check. */
+  /** Kinds whose objects act on other namespaces without the consent of those; requested at each check. */
   readonly crossNamespace: () => CrossNamespaceConfig
-  /** Names of the certificate of the ingress gateway; asked for at each check. */
+  /** Names of the certificate of the ingress gateway; requested at each check. */
   readonly gatewayNames: () => readonly string[]
   /** Where an object or a field of it is written down; the object's own place when absent. */
   readonly locate?: (key: ObjectKey, field: string) => ObjectOrigin | undefined

@@ -34,20 +34,20 @@ export interface YamlFolderOptions {
 
 /** Times in milliseconds. */
 export interface FolderTimes {
-  /** How long events are gathered before the folder is looked at. */
+  /** How long events are gathered before the folder is checked. */
   readonly debounceMs: number
   /** How long a changed file must stay the same before it is read. */
   readonly settleMs: number
   /** How long a file that looks half-written must stay the same before it is believed. */
   readonly graceMs: number
-  /** How often the whole folder is looked at, in case events were lost. */
+  /** How often the whole folder is checked, in case events were lost. */
   readonly pollMs: number
 }
 
 /** Files are read to their end, however long that takes: their size is bounded. */
 const unhurried = { workMs: Infinity, patienceMs: Infinity }
 const defaultTimes: FolderTimes = { debounceMs: 20, settleMs: 30, graceMs: 400, pollMs: 5000 }
-/** How often the folder is looked at when not all of it can be watched. */
+/** How often the folder is checked when not all of it can be watched. */
 const unwatchedPollMs = 1000
 /** A file that is written to without a pause does not hold up the start for longer than this. */
 const startCeilingMs = 2000

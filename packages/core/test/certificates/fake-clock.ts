@@ -37,7 +37,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Whatever can go on without time passing has gone on. */
+/** Whatever can continue without time passing has gone on. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }

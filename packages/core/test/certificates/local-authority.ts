@@ -20,7 +20,7 @@ export class LocalAuthority implements RemoteAuthority {
   readonly #now: () => number
   /** Top first. */
   signers: readonly Signer[]
-  /** What differs from what was asked for. */
+  /** What differs from what was requested. */
   changes: Partial<LeafFields> = {}
   /** Happens before each answer. */
   before: () => Promise<void> = () => Promise.resolve()

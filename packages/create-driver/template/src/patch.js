@@ -2,7 +2,7 @@ import { OsmError } from '@osm-ts/driver-api'
 import { PROXY_UID, sidecarIdentity, workloadEnvironment } from '@osm-ts/driver-api/toolkit'
 
 /**
- * What stands beside a workload: pure data, the same for the same context. Keys are references that the mesh fills in.
+ * What is beside a workload: pure data, the same for the same context. Keys are references that the mesh fills in.
  *
  * @param {import('@osm-ts/driver-api').InjectorContext} context
  * @returns {Promise<import('@osm-ts/driver-api').SidecarPatch>}
@@ -14,7 +14,7 @@ export async function patch(context) {
   if (interceptionMode !== 'none') throw new OsmError('OSM_DRIVER_PATCH', 'mysidecar takes no redirected connections')
   if (admin === undefined) throw new OsmError('OSM_DRIVER_PATCH', 'the host gave no address for administration')
   const config = {
-    // JSON keeps whatever stands in these from becoming something else. No text of users belongs into args.
+    // JSON keeps whatever is in these from becoming something else. No text of users belongs into args.
     identity: sidecarIdentity(context),
     controlPlane: { address: controlPlane.address, port: controlPlane.port, serverName: controlPlane.serverName },
     admin: { address: admin.address, port: admin.port },

@@ -27,7 +27,7 @@ describe('collectPolicy', () => {
     )
   })
 
-  it('asks for each part once', () => {
+  it('requests each part once', () => {
     fc.assert(
       fc.property(proxyPolicy, (policy) => {
         const asked: PartHash[] = []

@@ -9,7 +9,7 @@ const { proxy } = bookbuyer()
 const bag = bagOf(bookbuyer())
 
 describe('readPart', () => {
-  it('gives a part of the kind that is asked for', () => {
+  it('gives a part of the kind that is requested', () => {
     expect(readPart(bag.get, proxy.mesh, 'mesh').kind).toBe('mesh')
   })
 

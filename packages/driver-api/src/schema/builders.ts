@@ -15,7 +15,7 @@ export function oneOf<const T extends readonly (string | number | boolean)[]>(..
   return Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))))
 }
 
-/** A string with a static type of its own. */
+/** A string with its own static type. */
 export function branded<T extends string>(pattern: string): TUnsafe<T> {
   return Type.Unsafe<T>(Type.String({ pattern }))
 }

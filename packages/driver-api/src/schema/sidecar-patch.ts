@@ -65,7 +65,7 @@ const interceptionNeeds = closed({
   ipv6: Type.Boolean(),
 })
 
-/** JSON Schema of {@link SidecarPatch}. What a driver may ask for is the host's allow-list, not the schema. */
+/** JSON Schema of {@link SidecarPatch}. What a driver may request is the host's allow-list, not the schema. */
 export const sidecarPatchSchema = closed({
   sidecar: sidecarContainer,
   files: list(file),

@@ -38,7 +38,7 @@ async function* one(_name: string, signal: AbortSignal): AsyncGenerator<Credenti
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('the client certificates that a policy names', () => {
-  it('are asked for once as long as it names them, and not listened to any longer', async () => {
+  it('are requested once as long as it names them, and not listened to any longer', async () => {
     const { following, given, asked, stop } = follower(one)
     following.follow([ref('a'), ref('b')])
     following.follow([ref('b'), ref('c')])

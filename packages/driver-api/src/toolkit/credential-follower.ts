@@ -31,7 +31,7 @@ export class CredentialFollower<Ref extends NamedCredentialRef = SecretCredentia
     this.#options = options
   }
 
-  /** Follows these, and no others. One that has ended is asked for again. */
+  /** Follows these, and no others. One that has ended is requested again. */
   follow(refs: readonly Ref[]): void {
     const wanted = new Map(refs.map((ref) => [keyOf(ref), ref]))
     for (const [key, { stop }] of this.#followed) {

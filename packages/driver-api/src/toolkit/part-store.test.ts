@@ -97,7 +97,7 @@ describe('the part store', () => {
           })
           const done = holds.map(async (hold, index) => {
             const held = store.retain(hold)
-            // Every other one gives up before it has what it asked for.
+            // Every other one gives up before it has what it requested.
             if (index % 2 === 1) store.release(hold)
             await held
           })

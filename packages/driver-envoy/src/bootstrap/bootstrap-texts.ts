@@ -56,7 +56,7 @@ function templateOf(others: Omit<BootstrapContext, 'proxyCommonName'>, key: stri
   const place = JSON.stringify(NODE)
   const index = parts.findIndex((part) => typeof part === 'string' && part.includes(place))
   const part = parts[index]
-  // The name is part of every bootstrap configuration, and no file stands before it.
+  // The name is part of every bootstrap configuration, and no file is in front of it.
   if (index !== 0 || typeof part !== 'string')
     throw new TypeError('the bootstrap configuration does not name its node first')
   const at = part.indexOf(place)

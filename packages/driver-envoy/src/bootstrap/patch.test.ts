@@ -215,7 +215,7 @@ describe('patch', () => {
     expect(bootstrap).toContain('"tlsMaximumProtocolVersion":"TLSv1_3"')
   })
 
-  it('asks for interception where connections are redirected, and only there', async () => {
+  it('requests interception where connections are redirected, and only there', async () => {
     expect((await patch(context())).interception).toEqual({
       inboundPort: 15003,
       outboundPort: 15001,

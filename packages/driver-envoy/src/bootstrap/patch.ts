@@ -22,7 +22,7 @@ const READY_PERIOD_MS = 1_000
 /** Time for endpoints of a workload that ends to disappear from its callers. */
 const MIN_DRAIN_MS = 5_000
 
-/** Makes what says what must stand beside a workload so that Envoy is its sidecar. */
+/** Makes what says what must be beside a workload so that Envoy is its sidecar. */
 export function createPatch(): (context: InjectorContext) => Promise<SidecarPatch> {
   const texts = new BootstrapTexts()
   return (context) => patch(context, texts)

@@ -18,7 +18,7 @@ const TIMEOUT_MS = 1_000
 
 /**
  * Lets others than the pod itself ask whether Envoy has its first configuration, and nothing else of its administration
- * interface. It stands in the bootstrap configuration: the answer is wanted before there is any other.
+ * interface. It is in the bootstrap configuration: the answer is wanted before there is any other.
  */
 export function readyListener(address: string): Init<typeof ListenerSchema> {
   return {

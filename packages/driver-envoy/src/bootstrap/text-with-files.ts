@@ -1,7 +1,7 @@
 import type { JsonValue } from '@bufbuild/protobuf'
 import type { Reference } from '@osm-ts/driver-api'
 
-/** Names of the files that stand beside the sidecar. */
+/** Names of the files that are beside the sidecar. */
 export const files = {
   bootstrap: 'bootstrap.yaml',
   certificateSecret: 'tls_certificate_sds_secret.yaml',

@@ -29,7 +29,7 @@ interface Verdict {
  *
  * Of a refused resource, the parts that the proxy's words are about are rejected; the others are as little applied, but not at fault.
  *
- * Only parts that came with an update are looked at: the resource that a new part takes part in may be refused, but its earlier parts are in force in its last good version.
+ * Only parts that came with an update are checked: the resource that a new part takes part in may be refused, but its earlier parts are in force in its last good version.
  */
 export class ApplyTracker {
   readonly #session: string

@@ -49,7 +49,7 @@ describe('a connection that has reached its age', () => {
     return new XdsClient({ port, roots: host.controlPlane.certificate, credential: host.admit(uuid).credential })
   }
 
-  it('ends, so that the proxy comes back, and what changed meanwhile is all that it is sent then', async () => {
+  it('ends, so that the proxy returns, and what changed meanwhile is all that it is sent then', async () => {
     const proxy = await connectedClient({ ageMs: 200, graceMs: 100 })
     host.publish(uuid, { cluster: { a: '1', b: '1' } })
     const first = proxy.delta()
@@ -102,7 +102,7 @@ describe('a connection that has reached its age', () => {
     expect([...sent]).toEqual(['a'])
   })
 
-  it('is as old as the configuration of the driver says, and goes on for the grace', async () => {
+  it('is as old as the configuration of the driver says, and continues for the grace', async () => {
     const driverConfig = { connectionAgeSeconds: 1, connectionGraceSeconds: 1 }
     await createEnvoyDriver().start(host.context({ driverConfig }))
     const port = host.logs.find(({ message }) => message === 'xDS server listens')?.fields.port

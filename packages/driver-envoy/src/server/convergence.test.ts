@@ -153,7 +153,7 @@ function changed(state: State): State {
   }
 }
 
-/** What a proxy in rest has to have: only routes that a listener names are asked for. */
+/** What a proxy in rest has to have: only routes that a listener names are requested. */
 function expected(state: State, proxy: ModelProxy): Record<TranslatedType, Readonly<Record<string, string>>> {
   const wanted = proxy.wants('route') ?? []
   const route = Object.fromEntries(Object.entries(state.route ?? {}).filter(([name]) => wanted.includes(name)))

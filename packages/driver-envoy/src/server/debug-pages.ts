@@ -49,7 +49,7 @@ export class DebugPages {
     )
   }
 
-  /** Undefined if a proxy is asked for that is not here. */
+  /** Undefined if a proxy is requested that is not here. */
   #find(uuid: string | undefined, identity: string | undefined): readonly LiveStream[] | undefined {
     const streams = [...this.#streams].filter(
       ({ session: { proxy } }) =>

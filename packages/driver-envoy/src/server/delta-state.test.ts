@@ -83,7 +83,7 @@ describe('subscriptions of the delta variant', () => {
     expect(stream.ack('cluster')).toEqual([])
   })
 
-  it('answers only names that were asked for', () => {
+  it('answers only names that were requested', () => {
     const stream = new Stream({ endpoints: { a: '1', b: '1' } })
     expect(stream.ask('endpoints', { subscribe: ['b'] })).toEqual(['endpoints b=1'])
   })
@@ -108,7 +108,7 @@ describe('subscriptions of the delta variant', () => {
     expect(stream.update({ cluster: { a: '2', b: '2' } })).toEqual(['cluster a=2'])
   })
 
-  it('does not take an empty list for the wildcard once a name was asked for', () => {
+  it('does not take an empty list for the wildcard once a name was requested', () => {
     const stream = new Stream({ cluster: { a: '1', b: '1' } })
     stream.ask('cluster', { subscribe: ['a'] })
     stream.ack('cluster', { unsubscribe: ['a'] })
@@ -135,7 +135,7 @@ describe('subscriptions of the delta variant', () => {
     expect(stream.ask('endpoints', { subscribe: ['a'] })).toEqual(['endpoints a=1'])
   })
 
-  it('answers a name again that is asked for again while it is on its way', () => {
+  it('answers a name again that is requested again while it is on its way', () => {
     const stream = new Stream({ endpoints: { a: '1' } })
     stream.ask('endpoints', { subscribe: ['a'] })
     expect(stream.ask('endpoints', { subscribe: ['a'] })).toEqual([])
@@ -289,7 +289,7 @@ describe('order of the delta variant', () => {
     const stream = running()
     const after = { cluster: { b: '1' }, endpoints: { b: '1' }, listener: { l: '2' }, route: { r: '2' } }
     expect(stream.update(after)).toEqual(['cluster b=1'])
-    // Envoy asks for the endpoints of a new cluster before it acknowledges the cluster.
+    // Envoy requests the endpoints of a new cluster before it acknowledges the cluster.
     expect(stream.ask('endpoints', { subscribe: ['b'] })).toEqual(['endpoints b=1'])
     expect(stream.ack('cluster')).toEqual([])
     expect(stream.ack('endpoints')).toEqual(['listener l=2', 'route r=2'])
@@ -349,7 +349,7 @@ describe('order of the delta variant', () => {
     expect(running().update({ ...before, cluster: { a: '2' } })).toEqual(['cluster a=2', 'endpoints a=1'])
   })
 
-  it('sends them even if the cluster changed before the proxy had asked for endpoints on this stream', () => {
+  it('sends them even if the cluster changed before the proxy had requested endpoints on this stream', () => {
     const stream = new Stream(before)
     stream.ask('cluster', { initialVersions: versions({ a: '0' }) })
     expect(stream.ask('endpoints', { subscribe: ['a'], initialVersions: versions({ a: '1' }) })).toEqual([
@@ -375,7 +375,7 @@ describe('order of the delta variant', () => {
     ])
   })
 
-  it('does not hold back listeners for ever when clusters keep changing', () => {
+  it('does not hold back listeners forever when clusters keep changing', () => {
     const stream = running()
     stream.update({ ...before, cluster: { a: '2' }, listener: { l: '2' } })
     const pushed: string[] = []

@@ -8,7 +8,7 @@ import { VariantState } from './variant-state.js'
 import { versionHash } from './version-label.js'
 import type { XdsType } from './xds-types.js'
 
-/** The incremental variant: each resource has a version of its own, and removals are named. */
+/** The incremental variant: each resource has its own version, and removals are named. */
 export class DeltaState extends VariantState<DeltaRequest> {
   /** What first requests said, until there is something to compare it with. */
   readonly #claims = new Map<XdsType, ReadonlyMap<string, string>>()

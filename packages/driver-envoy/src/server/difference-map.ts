@@ -48,7 +48,7 @@ export class DifferenceMap {
     for (const name of this.#entries.keys()) if (!keep(name)) this.#entries.delete(name)
   }
 
-  /** True if something is to be sent. Removals count only if asked for. */
+  /** True if something is to be sent. Removals count only if requested. */
   needs(name: string, entry: Difference, removals: boolean): boolean {
     if (entry.forced) return true
     if (entry.suspect) return false
@@ -92,7 +92,7 @@ export class DifferenceMap {
   /**
    * The resource is to be sent, changed or not.
    *
-   * @param had - the proxy has asked for it before, so that it has it unless something is written down here
+   * @param had - the proxy has requested it before, so that it has it unless something is written down here
    */
   force(name: string, had: boolean): void {
     const entry = this.#entries.get(name)

@@ -36,7 +36,7 @@ export interface InFlight {
   readonly items: ReadonlyMap<string, EncodedResource | undefined>
   /** Items that only answer a request for something that does not exist. */
   readonly stubs: ReadonlySet<string>
-  /** Everything that stands in the response. */
+  /** Everything that is in the response. */
   readonly resources: readonly EncodedResource[]
   /** True if something that the proxy needs before it can use a changed parent is in it. */
   readonly warming: boolean
@@ -62,7 +62,7 @@ export interface DraftOptions {
   readonly holdBack?: (name: string) => boolean
   /** What is gone and still in use. */
   readonly retired?: RetiredResources
-  /** Stands in for a resource that does not exist, where the proxy would otherwise wait for ever. */
+  /** Replaces a resource that does not exist, where the proxy would otherwise wait forever. */
   readonly stub?: (name: string) => EncodedResource
 }
 
@@ -100,7 +100,7 @@ export function doubted(
 ): Held | undefined {
   const resource = held?.resource ?? (named ? sent : undefined)
   if (resource !== undefined) return { version: '', resource }
-  // A full state that is refused without a name is refused before any of it is looked at.
+  // A full state that is refused without a name is refused before any of it is checked.
   return held === undefined && fullState ? undefined : heldUnknown
 }
 
@@ -109,7 +109,7 @@ export function difference(held: Held | undefined, forced: boolean): Difference 
   return { held, forced, parked: undefined, suspect: false }
 }
 
-/** What stands in place of content that is held back: the last good one, or the new one where the last good one is not known here. */
+/** What is in place of content that is held back: the last good one, or the new one where the last good one is not known here. */
 export function standIn(target: EncodedResource, difference: Difference | undefined): EncodedResource | undefined {
   if (difference === undefined) return target
   return difference.held === undefined ? undefined : (difference.held.resource ?? target)

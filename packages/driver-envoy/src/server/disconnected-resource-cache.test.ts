@@ -58,7 +58,7 @@ describe('DisconnectedResourceCache', () => {
     expect(released).toEqual(['a', 'b'])
   })
 
-  it('keeps nothing for a proxy that has come back, until it leaves again', () => {
+  it('keeps nothing for a proxy that has returned, until it leaves again', () => {
     const { leave, comeBack, released, keeping } = cacheFixture()
     leave('a')
     comeBack('a')

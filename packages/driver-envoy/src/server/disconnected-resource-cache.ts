@@ -22,9 +22,9 @@ interface Kept {
 /**
  * Keeps for a while what was made for proxies that have gone.
  *
- * Most of them come back at once, often all together: a connection reached its age, a network was away, another replica of the control plane has
+ * Most of them return at once, often all together: a connection reached its age, a network was away, another replica of the control plane has
  * ended. Translating everything again at that moment would keep them waiting. What is kept is never more than what was in use when they left, and none of it is
- * kept for a proxy that has come back.
+ * kept for a proxy that has returned.
  */
 export class DisconnectedResourceCache implements ResourceTranslator {
   readonly #options: DisconnectedResourceCacheOptions

@@ -31,7 +31,7 @@ interface Served {
 /**
  * Remembers for each served port that access was withdrawn.
  *
- * Envoy keeps what is open when only routes or roots change. So each withdrawal moves the port's epoch, which stands in its filter chain: Envoy then
+ * Envoy keeps what is open when only routes or roots change. So each withdrawal moves the port's epoch, which is in its filter chain: Envoy then
  * treats it as another chain and drains the connections of the one before. An epoch is a hash over the one before and the content that withdrew, so that
  * every replica that sees the same steps comes to the same one, and a second withdrawal of the same access is another epoch.
  */

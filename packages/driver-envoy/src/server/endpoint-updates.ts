@@ -24,7 +24,7 @@ export interface EndpointUpdatesPorts {
 }
 
 /**
- * Tells streams of endpoints that come and go. What they are is encoded once for all proxies, and of a proxy nothing else is looked at.
+ * Tells streams of endpoints that come and go. What they are is encoded once for all proxies, and of a proxy nothing else is checked.
  */
 export class EndpointUpdates {
   readonly #ports: EndpointUpdatesPorts

@@ -35,9 +35,9 @@ export const limits = {
   writeTimeoutMs: 60_000,
   /** From the status of a stream until its connection is closed, where it has to be. */
   closeGraceMs: 200,
-  /** Over this time streams are asked to come back after a root was withdrawn that their certificates may come from. */
+  /** Over this time streams are asked to return after a root was withdrawn that their certificates may come from. */
   reauthenticateSpreadMs: 10_000,
-  /** How long what was made for a proxy is kept after it has gone, and for how many at most. Envoy waits 30 s at most before it comes back. */
+  /** How long what was made for a proxy is kept after it has gone, and for how many at most. Envoy waits 30 s at most before it returns. */
   keepResourcesMs: 60_000,
   maxKeptProxies: 10_000,
   /** Work on policies between two looks at the network. */

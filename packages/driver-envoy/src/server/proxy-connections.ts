@@ -31,7 +31,7 @@ interface Connection {
 /**
  * Accepts connections of proxies before TLS does, and can close them: grpc-js cannot close a connection from within a call.
  *
- * When thousands of proxies come back at once, each handshake costs about a millisecond. All of them together would keep the event loop from everything else
+ * When thousands of proxies return at once, each handshake costs about a millisecond. All of them together would keep the event loop from everything else
  * and each other from an end before their peers give up. So a few have their turn, and then the next. A proxy that has shown who it is exchanges many
  * messages before it has its first configuration, and one turn of the event loop answers all that have come. So these are bounded as well.
  */

@@ -140,7 +140,7 @@ interface Kept {
   secret: Push
 }
 
-/** What a proxy is sent that asks for its listener and its route, first by what it kept. */
+/** What a proxy is sent that requests its listener and its route, first by what it kept. */
 const variants = [
   {
     name: 'delta',
@@ -189,7 +189,7 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
       if (push.type === 'route') kept = { ...kept, route: push }
       if (push.type === 'secret') kept = { ...kept, secret: push }
     }
-    // Secrets are looked at by themselves: every replica issues certificates of its own.
+    // Secrets are checked by themselves: every replica issues certificates of its own.
     return pushes
       .filter(({ type }) => type !== 'secret')
       .map(({ type, resources }) => `${type} ${resources.map(textOf).join()}`)

@@ -102,7 +102,7 @@ export class PushSchedule {
     }
   }
 
-  /** True if everything that the proxy asked for is acknowledged and nothing is refused. */
+  /** True if everything that the proxy requested is acknowledged and nothing is refused. */
   get settled(): boolean {
     for (const [type, typeState] of this.#typeStates) {
       if (!typeState.opened && this.#matters(type) && (typeState.desired?.size ?? 0) > 0) return false
@@ -112,8 +112,8 @@ export class PushSchedule {
   }
 
   /**
-   * Endpoints, routes and secrets are asked for as clusters and listeners need them, and before those are acknowledged. So once those are, what was
-   * never asked for is not needed.
+   * Endpoints, routes and secrets are requested as clusters and listeners need them, and before those are acknowledged. So once those are, what was
+   * never requested is not needed.
    */
   #matters(type: XdsType): boolean {
     if (this.#typeStates.get(type)?.opened === true) return true
@@ -145,7 +145,7 @@ export class PushSchedule {
 
   /**
    * Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them. Listeners also wait for
-   * secrets: a caller that was withdrawn must be refused before a changed filter chain makes its connections end, or it would come back at once.
+   * secrets: a caller that was withdrawn must be refused before a changed filter chain makes its connections end, or it would return at once.
    */
   #mustWait(type: XdsType): boolean {
     if (type !== 'listener' && type !== 'route') return false

@@ -52,7 +52,7 @@ export interface StreamState<Request> {
   readonly nextInMs: number | undefined
   /** What is not applied of the policy's resources. */
   unapplied(): Iterable<Unapplied>
-  /** True if everything that the proxy asked for is acknowledged and nothing is refused. */
+  /** True if everything that the proxy requested is acknowledged and nothing is refused. */
   readonly settled: boolean
   /** Names that were asked for one by one, over all types. */
   readonly subscribedNames: number

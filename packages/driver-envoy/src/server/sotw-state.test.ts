@@ -24,7 +24,7 @@ class Stream {
     return this.pushed()
   }
 
-  /** Asks for names under the last nonce. */
+  /** Requests names under the last nonce. */
   ask(type: XdsType, names: readonly string[] = [], versionInfo?: string): readonly string[] {
     this.#names.set(type, names)
     if (versionInfo !== undefined) this.#version.set(type, versionInfo)
@@ -100,7 +100,7 @@ describe('subscriptions of the state-of-the-world variant', () => {
     expect(stream.update({ cluster: { a: '2' } })).toEqual([])
   })
 
-  it('sends only what was asked for, and only what is new when more is asked for', () => {
+  it('sends only what was asked for, and only what is new when more is requested', () => {
     const stream = new Stream({ endpoints: { a: '1', b: '1', c: '1' } })
     expect(stream.ask('endpoints', ['a'])).toEqual(['endpoints a=1'])
     expect(stream.ack('endpoints', ['a', 'b'])).toEqual(['endpoints b=1'])
@@ -220,7 +220,7 @@ describe('versions and nonces of the state-of-the-world variant', () => {
     expect(stream.ask('endpoints', ['a', 'b'], 'another')).toEqual(['endpoints a=1 b=1'])
   })
 
-  it('does not take an equal version for proof that a name was sent which is only asked for now', () => {
+  it('does not take an equal version for proof that a name was sent which is only requested now', () => {
     const state = { endpoints: { a: '1', b: '1' } }
     const before = new Stream(state)
     before.ask('endpoints', ['a'])
@@ -279,7 +279,7 @@ describe('order of the state-of-the-world variant', () => {
     expect(stream.ask('endpoints', ['a'], last.version('endpoints'))).toEqual(['endpoints a=1'])
   })
 
-  it('has routes wait for endpoints that are asked for under a nonce that has just become stale', () => {
+  it('has routes wait for endpoints that are requested under a nonce that has just become stale', () => {
     const stream = running()
     const asked = { resourceNames: ['a', 'b'], responseNonce: stream.last('endpoints').nonce }
     const after = {

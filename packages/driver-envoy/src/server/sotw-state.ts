@@ -68,8 +68,8 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
   /**
    * The version of a proxy that has applied the draft.
    *
-   * It covers every resource that was asked for. Were it the version of the shared set alone, a proxy that asks for one more name while its stream breaks
-   * would come back with that version and would never be sent the new resource.
+   * It covers every resource that was requested. Were it the version of the shared set alone, a proxy that requests one more name while its stream breaks
+   * would return with that version and would never be sent the new resource.
    */
   protected override versionOf({ typeState, draft }: ScheduledDraft): string {
     const { subscription, desired } = typeState
@@ -88,7 +88,7 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
 
 /**
  * The version of a proxy that has everything it asks for. Names of what does not exist are left out, because giving them up is not answered by another
- * version; a proxy that asks for them is always answered.
+ * version; a proxy that requests them is always answered.
  */
 function versionInForce({ subscription }: TypeState, desired: ResourceSet): string {
   if (subscription.covers(desired)) return desired.version

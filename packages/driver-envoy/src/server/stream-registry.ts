@@ -35,7 +35,7 @@ export class StreamRegistry {
   }
 
   /**
-   * Has every proxy come back with a new handshake, one after the other within that time. A handshake proves who a proxy is by the roots of its moment;
+   * Has every proxy return with a new handshake, one after the other within that time. A handshake proves who a proxy is by the roots of its moment;
    * when one of them is withdrawn, what was proven by it has to be proven again.
    */
   reauthenticate(spreadMs: number): void {

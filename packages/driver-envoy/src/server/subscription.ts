@@ -4,15 +4,15 @@ import type { ResourceSet } from '../resources/types.js'
 const WILDCARD = '*'
 
 /**
- * What a stream has asked for of one type.
+ * What a stream has requested of one type.
  *
- * Nearly every proxy asks for exactly what it is offered. Then the names of the shared set stand in for its own list, so that a thousand names are
+ * Nearly every proxy requests exactly what it is offered. Then the names of the shared set replace its own list, so that a thousand names are
  * not kept once per proxy.
  */
 export class Subscription {
   readonly #allowsWildcard: boolean
   #wildcard = false
-  /** True once a name was asked for: from then on an empty list means nothing, no longer everything. */
+  /** True once a name was requested: from then on an empty list means nothing, no longer everything. */
   #everNamed = false
   #own = new Set<string>()
   #shared: ResourceSet | undefined
@@ -40,7 +40,7 @@ export class Subscription {
     return this.#wildcard || this.names(name)
   }
 
-  /** True if the name was asked for by itself, whatever the wildcard says. */
+  /** True if the name was requested by itself, whatever the wildcard says. */
   names(name: string): boolean {
     return this.#shared === undefined ? this.#own.has(name) : this.#shared.get(name) !== undefined
   }
@@ -114,7 +114,7 @@ export class Subscription {
     return true
   }
 
-  /** Lets the set stand in for the own list where they hold the same names. */
+  /** Lets the set replace the own list where they hold the same names. */
   share(set: ResourceSet): void {
     if (this.#shared === set || this.#wildcard) return
     if (this.#shared === undefined && this.#own.size === 0) return
@@ -126,7 +126,7 @@ export class Subscription {
     }
   }
 
-  /** Another set with the same names takes the place of one that stands in for the own list. */
+  /** Another set with the same names takes the place of one that replaces the own list. */
   renew(before: ResourceSet, after: ResourceSet): void {
     if (this.#shared === before) this.#shared = after
   }

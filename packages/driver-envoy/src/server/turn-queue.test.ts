@@ -15,7 +15,7 @@ describe('TurnQueue', () => {
     expect(queue.size).toBe(0)
   })
 
-  it('leaves the event loop to others after its time, and goes on in the next turn', async () => {
+  it('leaves the event loop to others after its time, and continues in the next turn', async () => {
     const served: string[] = []
     let now = 0
     const work = (item: string) => {

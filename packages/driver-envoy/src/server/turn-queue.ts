@@ -9,7 +9,7 @@ export interface TurnQueueOptions<T> {
 }
 
 /**
- * Items that have something due, served in the order in which they came, in turns of the event loop. An item stands in the queue at most once, so the
+ * Items that have something due, served in the order in which they came, in turns of the event loop. An item is in the queue at most once, so the
  * queue is bounded by the number of items that exist.
  */
 export class TurnQueue<T> {

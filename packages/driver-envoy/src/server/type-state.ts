@@ -33,9 +33,9 @@ export class TypeState {
     target: (name) => this.#target(name),
     isInFlight: (name) => this.#isInFlight(name),
   })
-  /** Groups of suspects, each to be sent in a response of its own. */
+  /** Groups of suspects, each to be sent in its own response. */
   readonly #groups: string[][] = []
-  /** Names that must be sent although nothing was asked for yet on this stream. */
+  /** Names that must be sent although nothing was requested yet on this stream. */
   readonly #early = new Set<string>()
   /** The change by which alone the proxy differs, due or in flight. */
   #change: LoneChange | undefined
@@ -99,7 +99,7 @@ export class TypeState {
     else this.subscription.share(set)
   }
 
-  /** The proxy asks for a name, perhaps again: it is sent whether or not it has changed. */
+  /** The proxy requests a name, perhaps again: it is sent whether or not it has changed. */
   subscribe(name: string): void {
     this.#writeDown()
     const had = this.subscription.has(name)
@@ -109,7 +109,7 @@ export class TypeState {
     else if (added) this.#addAll()
   }
 
-  /** The proxy no longer asks for a name. With a wildcard in force it must be told whether it keeps the resource. */
+  /** The proxy no longer requests a name. With a wildcard in force it must be told whether it keeps the resource. */
   unsubscribe(name: string): void {
     this.#writeDown()
     if (!this.subscription.delete(name) || !this.#opened) return
@@ -129,12 +129,12 @@ export class TypeState {
     this.shareNames()
   }
 
-  /** Lets the shared set stand in for the names of the subscription, where they are the same. */
+  /** Lets the shared set replace the names of the subscription, where they are the same. */
   shareNames(): void {
     if (this.#desired !== undefined) this.subscription.share(this.#desired)
   }
 
-  /** Has the resource sent, changed or not, if the proxy has asked for it or asks for it first thing on this stream. */
+  /** Has the resource sent, changed or not, if the proxy has requested it or requests it first thing on this stream. */
   resend(name: string): void {
     this.#writeDown()
     if (!this.#opened) this.#early.add(name)
@@ -253,7 +253,7 @@ export class TypeState {
     return suspects.filter((resource) => this.#park(resource, message)).map(({ name }) => name)
   }
 
-  /** True while a response that changes something is due, in flight, or split over several. Removals count only if asked for. */
+  /** True while a response that changes something is due, in flight, or split over several. Removals count only if requested. */
   unsettled(removals: boolean): boolean {
     if (this.#inFlight !== undefined || this.#change !== undefined || this.#differences.needsAny(removals)) return true
     return this.#groups.some((group) => group.some((name) => this.#differences.isSuspect(name)))
@@ -299,7 +299,7 @@ export class TypeState {
     return !this.mayBeDue && this.#inFlight === undefined
   }
 
-  /** Something else than an acknowledgement happens to the change: differences of single resources stand in its place. */
+  /** Something else than an acknowledgement happens to the change: differences of single resources are in its place. */
   #writeDown(): void {
     if (this.#change === undefined) return
     const { before, draft } = this.#change
@@ -336,7 +336,7 @@ export class TypeState {
         if (entry.forced && options.stub !== undefined) stubs.add(name)
         items.set(name, entry.forced ? options.stub?.(name) : undefined)
       } else if (entry.suspect || entry.parked?.version === target.version) {
-        // It is only asked for again; what was refused is not tried again as long as there is something better.
+        // It is only requested again; what was refused is not tried again as long as there is something better.
         items.set(name, entry.held?.resource ?? target)
       } else items.set(name, target)
     }
@@ -377,7 +377,7 @@ export class TypeState {
     if (this.subscription.has(name)) this.#differences.retarget(name, before.get(name))
   }
 
-  /** The wildcard is new: everything that was not asked for by name is new to the proxy. */
+  /** The wildcard is new: everything that was not requested by name is new to the proxy. */
   #addAll(): void {
     this.#owed = true
     for (const { name } of this.#require())

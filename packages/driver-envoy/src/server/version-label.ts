@@ -10,7 +10,7 @@ const MAX_EPOCH_LENGTH = 16
 /** Drain epochs by shortened id of the inbound part. */
 export type LabelledEpochs = ReadonlyMap<string, string>
 
-/** The form in which the id of an inbound part stands in a label. */
+/** The form in which the id of an inbound part is in a label. */
 export function labelId(inboundId: string): string {
   return contentVersion(inboundId).slice(0, ID_LENGTH)
 }
@@ -33,7 +33,7 @@ export function versionHash(version: string): string {
   return end === -1 ? version : version.slice(0, end)
 }
 
-/** The epochs that stand in a version. What is malformed is left out: the proxy can change nothing but its own connections by it. */
+/** The epochs that are in a version. What is malformed is left out: the proxy can change nothing but its own connections by it. */
 export function epochsOf(version: string): LabelledEpochs {
   const epochs = new Map<string, string>()
   for (const entry of version.split(SEPARATOR).slice(1, MAX_EPOCHS + 1)) {
@@ -47,7 +47,7 @@ export function epochsOf(version: string): LabelledEpochs {
 /** Sources of routes that decide who is let in. */
 const servedKinds: ReadonlySet<string> = new Set(['inbound', 'ingress'])
 
-/** Ids of the served ports whose rules stand in a resource. */
+/** Ids of the served ports whose rules are in a resource. */
 export function servedIds({ sources }: EncodedResource): readonly string[] {
   return sources.filter(({ kind }) => servedKinds.has(kind)).map(({ id }) => id)
 }
@@ -75,7 +75,7 @@ function contentLabel(resources: readonly EncodedResource[]): string {
   return `${SEPARATOR}${digest.slice(0, ID_LENGTH)}`
 }
 
-/** What stands behind the hash of a version. */
+/** What is behind the hash of a version. */
 export function versionTail(version: string): string {
   return version.slice(versionHash(version).length)
 }

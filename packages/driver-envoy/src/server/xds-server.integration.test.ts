@@ -377,7 +377,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       expect(namesOf(await stream.next())).toEqual(['a'])
     })
 
-    it('refuses a stream that asks for too many names', async () => {
+    it('refuses a stream that requests too many names', async () => {
       host.publish(uuid, {})
       const stream = admitted().delta()
       const names = Array.from({ length: 50_001 }, (_, index) => `n${index}`)

@@ -51,7 +51,7 @@ export interface XdsServerPorts {
 
 /** How long connections last, in milliseconds: what of a driver's configuration concerns its server. */
 export interface ConnectionTimes {
-  /** Age at which a proxy is asked to come back, so that load spreads over replicas; grpc-js spreads it by ±10%. */
+  /** Age at which a proxy is asked to return, so that load spreads over replicas; grpc-js spreads it by ±10%. */
   readonly ageMs: number
   /** From then until the connection is closed. */
   readonly graceMs: number
@@ -227,7 +227,7 @@ export class XdsServer {
     }
   }
 
-  /** A follower that ends while the server runs would leave it with what it knows for ever: better to end the driver. */
+  /** A follower that ends while the server runs would leave it with what it knows forever: better to end the driver. */
   #run(what: string, task: Promise<void>): void {
     const stop = (cause?: unknown) => {
       if (this.#stop.signal.aborted) return

@@ -5,11 +5,11 @@ export type XdsType = TranslatedType | 'secret'
 
 /**
  * The order in which types are pushed when several are due: what is referred to goes before what refers to it. Secrets come last because nothing
- * waits for their turn; they are sent when asked for or when they rotate.
+ * waits for their turn; they are sent when requested or when they rotate.
  */
 export const pushOrder = ['cluster', 'endpoints', 'listener', 'route', 'secret'] as const satisfies readonly XdsType[]
 
-/** Type URLs as they stand in requests, responses and `google.protobuf.Any`. */
+/** Type URLs as they are in requests, responses and `google.protobuf.Any`. */
 export const typeUrls: Readonly<Record<XdsType, string>> = {
   cluster: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
   endpoints: 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment',

@@ -24,7 +24,7 @@ import type { HttpLimits, Settings } from './settings.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
-  /** Pins the parts of the list, however they are spread over sets, and anyone who reads them. Made when it is first asked for. */
+  /** Pins the parts of the list, however they are spread over sets, and anyone who reads them. Made when it is first requested. */
   readonly contents: string
   readonly list: readonly PartInSet<P>[]
 }
@@ -45,7 +45,7 @@ export interface Served {
 export interface ServedOutside {
   readonly binding: IngressBinding
   readonly part: IngressPart
-  /** Names of client certificates, where those are asked for. */
+  /** Names of client certificates, where those are requested. */
   readonly callers: PrincipalsPart | undefined
   /** The part, and the principals that it names. */
   readonly sources: readonly PartRef[]

@@ -34,7 +34,7 @@ export class Translator {
   readonly #routes = new RouteTranslation(this.#memo)
   readonly #held = new Map<ProxyPart['id'], Held>()
   readonly #httpLimits: HttpLimits
-  /** A session that ends without a word must not cost memory for ever. */
+  /** A session that ends without a word must not cost memory forever. */
   readonly #unreachable = new FinalizationRegistry<Held>((held) => this.#letGo(held))
 
   constructor(httpLimits: HttpLimits = DEFAULT_HTTP_LIMITS) {

@@ -48,7 +48,7 @@ export class DeltaClient implements ModelClient {
       for (const { name, version } of push.resources) versions.set(name, version)
       for (const name of push.removed) versions.delete(name)
     }
-    // What the change refers to is asked for before the change is acknowledged.
+    // What the change refers to is requested before the change is acknowledged.
     if (push.type === 'cluster') this.#subscribe('endpoints')
     if (push.type === 'listener') this.#subscribe('route')
     this.outbox.push(

@@ -19,7 +19,7 @@ export const referencesOf = (content: string): readonly string[] => {
 }
 
 /**
- * What Envoy does with the resources that it is sent, as far as a control plane can tell: it asks for the endpoints of each cluster and for the routes
+ * What Envoy does with the resources that it is sent, as far as a control plane can tell: it requests the endpoints of each cluster and for the routes
  * of each listener, uses a changed cluster only when its endpoints have come again, applies the good part of a refused response, and keeps the rest.
  */
 export class ModelProxy {

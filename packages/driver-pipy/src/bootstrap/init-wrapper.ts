@@ -16,5 +16,5 @@ OSM_PIPY_INIT_WRAPPER=$$ "$@" & pipy=$!
 while wait $pipy; code=$?; kill -0 $pipy 2>/dev/null; do :; done
 exit $code`
 
-/** What stands before the command line of Pipy in a container. */
+/** What is in front of the command line of Pipy in a container. */
 export const initWrapper: readonly string[] = ['/bin/sh', '-c', SCRIPT, 'init-wrapper']

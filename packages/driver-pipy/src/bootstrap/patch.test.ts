@@ -23,7 +23,7 @@ describe('patch', () => {
     expect(sidecar.initWrapper).toEqual((await patch(injectorContext({ podNamespace: 'other' }))).sidecar.initWrapper)
   })
 
-  it('starts Pipy with its own codebase over mutual TLS, and without an administration port of its own', async () => {
+  it('starts Pipy with its own codebase over mutual TLS, and without its own administration port', async () => {
     const { sidecar } = await patch(injectorContext())
     expect(sidecar.binary).toBe('pipy')
     expect(sidecar.args.map(resolveValue)).toEqual([

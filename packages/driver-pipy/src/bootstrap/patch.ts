@@ -46,14 +46,14 @@ const LOG_LEVELS: Readonly<Record<string, string>> = {
   off: 'error',
 }
 
-/** Says what must stand beside a workload so that Pipy is its sidecar. */
+/** Says what must be beside a workload so that Pipy is its sidecar. */
 export async function patch(context: InjectorContext): Promise<SidecarPatch> {
   if (context.podOS !== 'linux')
     throw new OsmError('OSM_DRIVER_PATCH', `Pipy runs on linux; the workload runs on ${context.podOS}`)
   const { admin, metrics } = context.listen
   if (admin === undefined)
     throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no address for its administration interface')
-  // Pipy asks the kernel for the original destination of IPv4 connections only: what it can't see must not pass it by.
+  // Pipy asks the kernel for the original destination of IPv4 connections only: what it can't see must not bypass it.
   const interception = interceptionNeeds(context, false)
   return {
     sidecar: {

@@ -50,7 +50,7 @@ describe('checks of endpoints', () => {
     expect(addressesOf(dueChecks([upstream], 1000, 9))).toEqual(['b', 'c', 'a'])
   })
 
-  it('go on for endpoints that stay, and know nothing of new ones', () => {
+  it('continue for endpoints that stay, and know nothing of new ones', () => {
     const upstream = checksOf('a', 'b')
     for (let i = 0; i < 3; i += 1) for (const each of ['a', 'b']) endCheck(of(upstream, each), settings, false)
     settleChecks(upstream.checks, ['b', 'c'], () => 7)

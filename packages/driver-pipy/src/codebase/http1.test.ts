@@ -14,7 +14,7 @@ beforeAll(() => {
 
 const bytesOf = (text: string): DataStandIn => new DataStandIn([...Buffer.from(text, 'latin1')])
 
-/** What of a reader's output goes on; `END` where the connection ends. */
+/** What of a reader's output continues; `END` where the connection ends. */
 function textOf(out: unknown): string {
   if (Array.isArray(out)) return out.map(textOf).join('')
   if (out instanceof DataStandIn) return String(out)
@@ -163,7 +163,7 @@ describe('requests over HTTP/1.1', () => {
 describe('answers over HTTP/1.1', () => {
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: keep-alive\r\n\r\n'
 
-  it('leave out informational ones, and end the connection with whatever was not asked for', () => {
+  it('leave out informational ones, and end the connection with whatever was not requested', () => {
     expect(answers(`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nmine`)).toBe(
       `${ok}mine`,
     )
@@ -217,7 +217,7 @@ describe('answers that Pipy writes in chunks', () => {
 })
 
 describe('what Pipy does not pass on itself', () => {
-  it('a request that expects 100 Continue follows one that asks for it, where that is answered', () => {
+  it('a request that expects 100 Continue follows one that requests it, where that is answered', () => {
     const bytes = head('Expect: 100-continue\r\nContent-Length: 1\r\n') + 'x'
     const passed = 'POST /a HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\nconnection: keep-alive\r\n\r\nx'
     const asked = 'GET / HTTP/1.1\r\nhost: invalid\r\nosm-sidecar-framing: continue\r\nconnection: keep-alive\r\n\r\n'
@@ -273,7 +273,7 @@ describe('what Pipy does not pass on itself', () => {
     ])
   })
 
-  it('connections of HTTP/1.0 are kept for callers that ask for it', () => {
+  it('connections of HTTP/1.0 are kept for callers that request it', () => {
     const old = 'GET /a HTTP/1.0\r\nHost: a\r\n'
     expect(requests(`${old}Connection: Keep-Alive\r\n\r\n${old}\r\n${old}\r\n`)).toBe(
       'GET /a HTTP/1.0\r\nhost: a\r\nconnection: keep-alive\r\n\r\nGET /a HTTP/1.0\r\nhost: a\r\nconnection: close\r\n\r\n',

@@ -32,7 +32,7 @@ const block = (...pairs: readonly Pair[]): DataStandIn =>
 const request = (...pairs: readonly Pair[]): DataStandIn =>
   block([':method', 'GET'], [':scheme', 'http'], [':path', '/'], [':authority', 'a'], ...pairs)
 
-/** What goes on, frame by frame: `type flags stream fields`, or the payload in hex; `END` where the connection ends. */
+/** What continues, frame by frame: `type flags stream fields`, or the payload in hex; `END` where the connection ends. */
 function framesOf(out: unknown): readonly string[] {
   if (Array.isArray(out)) return [...framesOf(out[0]), 'END']
   if (out === undefined) return []

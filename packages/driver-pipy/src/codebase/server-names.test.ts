@@ -33,7 +33,7 @@ describe('the certificate of a server outside the mesh', () => {
     expect(holdsName(own, { names: [name], addresses: [] })).toBe(holds)
   })
 
-  it('is of an address if that stands in it as one', () => {
+  it('is of an address if that is in it as one', () => {
     const own = certificate('pay.example', '10.1.2.3', '2001:db8::7')
     for (const address of ['10.1.2.3', '2001:db8::7'])
       expect(holdsName(own, { names: [], addresses: [hex(address)] })).toBe(true)
@@ -48,7 +48,7 @@ describe('the certificate of a server outside the mesh', () => {
     expect(addressesIn(certificate(...names, '10.1.2.3').bytes())).toEqual(['0a010203'])
   })
 
-  it('names no one where it is broken off or changed, and never for ever', () => {
+  it('names no one where it is broken off or changed, and never forever', () => {
     const bytes = certificate('pay.example', '10.1.2.3').bytes()
     for (let end = 0; end < bytes.length; end += 1) expect(addressesIn(bytes.slice(0, end))).toEqual([])
     fc.assert(

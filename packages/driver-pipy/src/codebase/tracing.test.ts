@@ -40,7 +40,7 @@ describe('headers of B3', () => {
     expect(readTrace(headers)).toEqual(expected)
   })
 
-  it('are written in the place of what was there', () => {
+  it('are written in place of what was there', () => {
     const headers = { b3: '1', 'x-b3-parentspanid': C, other: '1' }
     writeTrace(headers, { trace: A, span: B, parent: undefined, sampled: true })
     expect(headers).toEqual({ other: '1', 'x-b3-traceid': A, 'x-b3-spanid': B, 'x-b3-sampled': '1' })
@@ -132,7 +132,7 @@ describe('a queue towards a collector', () => {
     })
   })
 
-  it('tries as often as it may, ever more rarely, before records are lost', async () => {
+  it('tries as often as it may, less and less often, before records are lost', async () => {
     const waits: number[] = []
     const answers = [false, true, false, false, false]
     const asked: (readonly unknown[])[] = []

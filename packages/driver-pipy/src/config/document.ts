@@ -4,7 +4,7 @@ import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import type { PipyConfig, PipyCredentials } from './types.js'
 
-/** A document as it travels, with the revision that stands in it. */
+/** A document as it travels, with the revision that is in it. */
 export interface EncodedDocument {
   /** Content hash of all that the document says; what the sidecar acknowledges. */
   readonly revision: string

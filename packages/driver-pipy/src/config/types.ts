@@ -157,7 +157,7 @@ export interface WayOut {
 export type Addresses =
   | {
       readonly kind: 'endpoints'
-      /** By priority, the best first: a list is looked at when all before it are found unreachable. */
+      /** By priority, the best first: a list is checked when all before it are found unreachable. */
       readonly priorities: readonly (readonly { readonly address: SocketText; readonly weight: number }[])[]
     }
   /** The address that the workload dialled, with another port if one is given. */
@@ -169,7 +169,7 @@ export type Addresses =
 export interface Upstream {
   readonly http2: boolean
   readonly addresses: Addresses
-  /** Absent: `outsideTls`, or else in the clear; towards destinations outside the mesh only. */
+  /** Absent: `outsideTls`, or else in plaintext; towards destinations outside the mesh only. */
   readonly tls?: UpstreamTls
   /** TLS towards a server outside the mesh. Without what it needs there is no connection. */
   readonly outsideTls?: OutsideTls
@@ -214,7 +214,7 @@ export type CredentialKey = string
 export interface OutsideTls {
   /** Absent for servers that are named by an address: those are no server names. */
   readonly serverName?: string
-  /** One of these DNS names, in lower case, or of `addresses` must stand in the certificate of the server. */
+  /** One of these DNS names, in lower case, or of `addresses` must be in the certificate of the server. */
   readonly names: readonly string[]
   /** IP addresses as hexadecimal bytes. */
   readonly addresses: readonly string[]
@@ -303,7 +303,7 @@ export interface Names {
   readonly ttlSeconds: number
   /** Names in lower case, without the last dot; `*.` stands for all below. Addresses of IPv4: with this class nothing comes by another way. */
   readonly records: readonly { readonly name: string; readonly addresses: readonly string[] }[]
-  /** Who is asked for other names, one after the other; never the proxy itself. Empty: those of the system. */
+  /** Servers for other names, in this order; never the proxy itself. Empty: those of the system. */
   readonly servers: readonly SocketText[]
 }
 
@@ -333,7 +333,7 @@ export interface PipyConfig {
     readonly ciphers: string
     readonly alpn: string
   }
-  /** What checks of other sidecars ask for, which is answered in the place of the workload. */
+  /** What checks of other sidecars ask for, which is answered in place of the workload. */
   readonly healthCheck?: { readonly path: string; readonly header: string }
   /** The workload has ended for good: so does the sidecar, when nothing is under way. */
   readonly ended?: true

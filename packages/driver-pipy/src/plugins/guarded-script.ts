@@ -56,7 +56,7 @@ interface Insertion {
 }
 
 /**
- * Makes of a user's script one that cannot run for ever: each call of its functions and each turn of its loops takes a step, and a script without steps
+ * Makes of a user's script one that cannot run forever: each call of its functions and each turn of its loops takes a step, and a script without steps
  * left throws. Anyone who calls it says by `__osmBudget` how many it has. The script is read and not run; line numbers stay.
  */
 export function guardedScript(script: string): GuardedScript {

@@ -11,7 +11,7 @@ describe('tables of expressions', () => {
     expect(tables.table('/books/.*')).toBe(first)
   })
 
-  it('are forgotten when there are too many, the one that was not asked for longest first', () => {
+  it('are forgotten when there are too many, the one that was not requested longest first', () => {
     const tables = new RegexTables()
     const [first, second] = [tables.table('a'), tables.table('b')]
     tables.table('a')

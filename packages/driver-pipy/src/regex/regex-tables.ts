@@ -1,12 +1,12 @@
 import type { RegexTable } from '../config/types.js'
 import { regexTable } from './regex-table.js'
 
-/** Tables that are kept: those that were asked for last. The largest has 40,000 entries. */
+/** Tables that are kept: those that were requested last. The largest has 40,000 entries. */
 const MAX_TABLES = 512
 
 /** Tables of expressions. One that was made is given again, because making it takes a thousand times as long. */
 export class RegexTables {
-  /** The one that was asked for last is the last one. */
+  /** The one that was requested last is the last one. */
   readonly #known = new Map<string, RegexTable>()
 
   /** @throws RegexRefused if there is none */

@@ -40,7 +40,7 @@ const conditions = (): readonly ProxyCondition[] => {
 }
 const codes = () => conditions().map(({ code }) => code)
 
-describe('an operator sees who was turned away', () => {
+describe('an operator sees who was refused', () => {
   const name = 'c0ffee00-0000-4000-8000-000000000001.sidecar.bookbuyer.default.cluster.local'
 
   it.each<readonly [string, () => Credential | undefined, string, unknown]>([
@@ -121,7 +121,7 @@ describe('an operator sees who was turned away', () => {
     expect(refused().at(-1)).toMatchObject({ code: 'OSM_PIPY_CERTIFICATE_EXPIRED', commonName })
   })
 
-  it('who asks for the codebase of another sidecar, by name', async () => {
+  it('who requests the codebase of another sidecar, by name', async () => {
     const { uuid, commonName, credential } = repo.host.admitted()
     const other = repo.host.admitted('bookstore.default')
     const foreign = `/repo/osm-edge-sidecar/${other.uuid}.sidecar.bookstore.default/`
@@ -345,7 +345,7 @@ describe('docs/guides/pipy.md', () => {
   const shown = [...table.matchAll(/`(OSM_[A-Z_]+)`/g)].map(([, code]) => code)
 
   it('lists every code that osm proxy status may show, and no other of this driver', () => {
-    // The rest is of the control plane itself and stands in its log.
+    // The rest is of the control plane itself and is in its log.
     const own = Object.keys(pipyErrorCodes).filter((code) => code !== 'OSM_PIPY_TRUST')
     expect([...new Set(shown)].filter((code) => code?.startsWith('OSM_PIPY_')).sort()).toEqual(own.sort())
   })

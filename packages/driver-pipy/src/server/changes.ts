@@ -2,7 +2,7 @@
 export class Changes {
   readonly #waiting = new Set<() => void>()
 
-  /** Something has changed: everybody goes on. */
+  /** Something has changed: everybody continues. */
   announce(): void {
     for (const resume of [...this.#waiting]) resume()
   }

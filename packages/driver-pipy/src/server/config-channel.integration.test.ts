@@ -25,7 +25,7 @@ const session = () => {
 }
 
 describe('a policy', () => {
-  it('is in force, and the host knows, as soon as the worker asks for the next one', async () => {
+  it('is in force, and the host knows, as soon as the worker requests the next one', async () => {
     const admitted = repo.host.admitted()
     const worker = repo.worker(admitted)
     await until('the first policy', () => complete(1))
@@ -46,7 +46,7 @@ describe('a policy', () => {
     expect(worker.documents).toHaveLength(1)
   })
 
-  it('goes on from where it was when the server comes back knowing nothing: equal content is not sent', async () => {
+  it('goes on from where it was when the server returns knowing nothing: equal content is not sent', async () => {
     const worker = repo.worker(repo.host.admitted())
     await until('the first policy', () => complete(1))
     const before = repo.host.reports.length
@@ -70,7 +70,7 @@ describe('a policy', () => {
     expect(uuid).not.toBe('')
   })
 
-  it('is asked for in a way that is understood, or not at all', async () => {
+  it('is requested in a way that is understood, or not at all', async () => {
     const client = repo.client(repo.host.admitted().credential)
     for (const query of ['rev=%0d%0a', `rev=${'x'.repeat(200)}`, 'rev=a&refused=%3Cscript%3E'])
       expect((await client.get(`/config?${query}`)).status).toBe(400)
@@ -143,7 +143,7 @@ describe('a worker that refuses', () => {
 })
 
 describe('a private key', () => {
-  it('goes to its own identity only, and stands in no file, report, log or page', async () => {
+  it('goes to its own identity only, and is in no file, report, log or page', async () => {
     const admitted = repo.host.admitted()
     const other = repo.host.admitted('bookstore.default')
     const worker = repo.worker(admitted)
@@ -188,7 +188,7 @@ describe('a file that is watched', () => {
 })
 
 describe('a worker that has not what it should have', () => {
-  it('and never acknowledges is told of, and is asked to reload everything, ever more rarely', async () => {
+  it('and never acknowledges is told of, and is asked to reload everything, less and less often', async () => {
     const worker = repo.worker(repo.host.admitted(), { silent: true })
     await until('the document', () => worker.documents.length === 1)
     await until('a link', () => session().describe().links === 1)
@@ -298,7 +298,7 @@ describe('a worker that the host evicts', () => {
     },
   )
 
-  it('to come back gets a session again, and nothing that it has already', async () => {
+  it('to return gets a session again, and nothing that it has already', async () => {
     const admitted = repo.host.admitted()
     const worker = repo.worker(admitted)
     await until('the policy', () => complete(1))
@@ -324,7 +324,7 @@ describe('a worker that the host evicts', () => {
   })
 })
 
-describe('what stands in a Secret that a policy names', () => {
+describe('what is in a Secret that a policy names', () => {
   const secret = () => repo.host.services.issue('buyer-1')
   /** What the worker last got of it. */
   const given = (worker: { readonly documents: readonly string[] }): unknown => {

@@ -128,7 +128,7 @@ describe('what a worker should have of further credentials', () => {
     expect(documents.next('some.1+a1')?.revision).toBe('some.1+a2')
   })
 
-  it('is waited for, but not for ever, and once: the next policy does not wait for it again', () => {
+  it('is waited for, but not forever, and once: the next policy does not wait for it again', () => {
     const { documents, clock } = naming(a, b)
     documents.setFurther(a.key, shown('a1'))
     clock.now = 1004

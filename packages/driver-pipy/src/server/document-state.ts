@@ -107,7 +107,7 @@ export class DocumentState {
   /** The worker has the present offer. */
   applied(): void {
     this.#good = this.#made
-    // What was refused stays so while the worker goes on with what it took before.
+    // What was refused stays so while the worker continues with what it took before.
     if (this.#made === this.#wanted) this.#refused = undefined
   }
 

@@ -31,7 +31,7 @@ export class DownloadTracker {
   }
 
   /**
-   * When the worker began to lack what it should have. A worker that has the list remembers its ETag before the files arrive, and never asks for those
+   * When the worker began to lack what it should have. A worker that has the list remembers its ETag before the files arrive, and never requests those
    * again that it did not get.
    */
   get incompleteSince(): number | undefined {

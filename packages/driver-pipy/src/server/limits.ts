@@ -43,17 +43,17 @@ export const limits = {
   unknownWorkerRetryMs: 100,
   /** A credential that a policy names is waited for so long before the policy goes out without it. */
   credentialPatienceMs: 1_000,
-  /** How often workers are looked at for the four above. */
+  /** How often workers are checked for the four above. */
   sweepMs: 1_000,
   /** Bytes of one message of a worker on the admin link. Nothing that it says there is used. */
   maxLinkFrameBytes: 64 * 1024,
-  /** Over this time workers are asked to come back after a root was withdrawn that their certificates may come from. */
+  /** Over this time workers are asked to return after a root was withdrawn that their certificates may come from. */
   reauthenticateSpreadMs: 10_000,
   /** From the end of the last answer until connections are cut when the server stops. */
   closeGraceMs: 200,
   /** Refused requests of one connection that are told of; a peer can ask as often as it likes. */
   maxToldRefusals: 5,
-  /** From a line in the log about a peer that was turned away to the next one about the same; workers try again every 5 s. */
+  /** From a line in the log about a peer that was refused to the next one about the same; workers try again every 5 s. */
   refusalLogMs: 300_000,
   /** Plugins of one worker that can fail at the same time. */
   maxPluginFaults: 256,

@@ -10,7 +10,7 @@ function pushes(clock: PushClock, since: number, untilMs: number): number[] {
 }
 
 describe('the times of pushes', () => {
-  it('come ever more rarely', () => {
+  it('come less and less often', () => {
     expect(pushes(new PushClock(15_000, 60_000), 0, 300_000)).toEqual([
       15_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000,
     ])

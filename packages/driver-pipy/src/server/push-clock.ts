@@ -1,4 +1,4 @@
-/** Says when to push a worker that lacks something: after a while, then ever more rarely, since a push costs it its counters. */
+/** Says when to push a worker that lacks something: after a while, then less and less often, since a push costs it its counters. */
 export class PushClock {
   readonly #afterMs: number
   readonly #maxMs: number

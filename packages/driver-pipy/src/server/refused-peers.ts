@@ -5,16 +5,16 @@ import type { Logger, Proxies } from '@osm-ts/driver-api'
 import type { PipyErrorCode } from '../errors.js'
 import { limits } from './limits.js'
 
-/** Why somebody is turned away. */
+/** Why somebody is refused. */
 export interface PeerFault {
   readonly code: PipyErrorCode
   readonly reason: string
 }
 
-/** Ways in which a peer was turned away whose time is remembered, so that one that tries for ever does not fill the log. */
+/** Ways in which a peer was refused whose time is remembered, so that one that tries forever does not fill the log. */
 const MAX_REMEMBERED = 256
 
-/** Tells of those who were turned away: the host each time, the log now and then. */
+/** Tells of those who were refused: the host each time, the log now and then. */
 export class RefusedPeers {
   readonly #proxies: Pick<Proxies, 'observe'>
   readonly #logger: Logger

@@ -112,7 +112,7 @@ describe('a download that is lost', () => {
     await until('the failure', () => worker.failures.some((failure) => failure.includes('the connection broke')))
     await repo.up({ codebase: third })
     await until('a link', () => linked())
-    // It remembers the ETag of the list, and asks for nothing more.
+    // It remembers the ETag of the list, and requests nothing more.
     expect(worker.version).toBe(second.etag)
     await until('its status', () => JSON.stringify(repo.described()).includes(second.etag))
     repo.pass(15_100)
@@ -216,7 +216,7 @@ describe('the certificate of the server', () => {
     expect((await repo.client(credential).get(folderOf(uuid))).status).toBe(200)
   })
 
-  it('comes with other roots: a worker of the old one is made to come back, and is then refused', async () => {
+  it('comes with other roots: a worker of the old one is made to return, and is then refused', async () => {
     const { uuid, credential } = repo.host.admitted()
     const client = repo.client(credential)
     await client.get(folderOf(uuid))

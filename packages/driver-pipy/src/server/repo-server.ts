@@ -207,7 +207,7 @@ export class RepoServer {
         .type('text/plain')
         .send(status < 500 ? 'bad request\n' : 'internal error\n')
     })
-    // A reader that takes nothing must not hold what it was sent for ever.
+    // A reader that takes nothing must not hold what it was sent forever.
     app.addHook('onSend', async (request, reply) => {
       if (request.raw.socket.destroyed) return
       const timer = setTimeout(() => request.raw.socket.destroy(), this.#timing.writeTimeoutMs)
@@ -247,7 +247,7 @@ export class RepoServer {
     }
   }
 
-  /** A follower that ends while the server runs would leave it with what it knows for ever: better to end the driver. */
+  /** A follower that ends while the server runs would leave it with what it knows forever: better to end the driver. */
   #run(what: string, task: Promise<void>): void {
     const stop = (cause?: unknown) => {
       if (this.#stop.signal.aborted) return

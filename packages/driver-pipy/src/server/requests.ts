@@ -109,7 +109,7 @@ export class Requests {
     const report = readStatusReport(body instanceof Uint8Array ? body : new Uint8Array())
     if (report === undefined) return reply.code(400).type('text/plain').send('that is no status report\n')
     session.noteStatus(report)
-    // 206 would ask for increments of metrics, which are not kept here.
+    // 206 would request increments of metrics, which are not kept here.
     return reply.code(201).send()
   }
 

@@ -14,7 +14,7 @@ const MASKED = 0x80
 const SHORT = 125
 const NORMAL_CLOSURE = 1000
 
-/** Value of `sec-websocket-accept`; undefined if the request asks for no connection that is spoken here. */
+/** Value of `sec-websocket-accept`; undefined if the request requests no connection that is spoken here. */
 export function acceptKey({ headers, method }: IncomingMessage): string | undefined {
   const key = headers['sec-websocket-key']
   const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket' && method === 'GET'

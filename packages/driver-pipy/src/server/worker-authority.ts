@@ -94,7 +94,7 @@ export class WorkerAuthority {
     return true
   }
 
-  /** A worker that is to prove again who it is, or may not come back, loses its connections once its polls are answered. */
+  /** A worker that is to prove again who it is, or may not return, loses its connections once its polls are answered. */
   #cut(session: WorkerSession, socket: TLSSocket): void {
     if (session.ended === 'idle' || session.ended === 'superseded') return
     setTimeout(() => socket.destroy(), limits.closeGraceMs).unref()

@@ -24,7 +24,7 @@ export class WorkerRegistry {
     this.#forget(now)
     const known = this.#seen.get(since)
     const isLatest = [...this.#seen.keys()].at(-1) === since
-    // One that comes back after another has reported was not replaced by it.
+    // One that returns after another has reported was not replaced by it.
     this.#seen.delete(since)
     this.#seen.set(since, { last: now, again: known !== undefined && (known.again || !isLatest) })
     const [oldest] = this.#seen.keys()

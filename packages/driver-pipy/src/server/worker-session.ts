@@ -367,7 +367,7 @@ export class WorkerSession {
     }
   }
 
-  /** A stream that ends while the session lasts would leave the worker with what it has for ever: it comes back to a new session. */
+  /** A stream that ends while the session lasts would leave the worker with what it has forever: it returns to a new session. */
   async #supervise(task: Promise<void>): Promise<void> {
     try {
       await task

@@ -9,7 +9,7 @@ export function socketText({ address, port }: SocketAddress): SocketText {
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
 }
 
-/** A host as it stands before the port. */
+/** A host as it is in front of the port. */
 export function hostText(host: string, port: number): SocketText {
   return socketText({ address: host, port })
 }

@@ -13,7 +13,7 @@ function read(accessLog: AccessLog) {
 }
 
 describe('formats of the access log', () => {
-  it('are those of the codebase where nothing is asked for', () => {
+  it('are those of the codebase where nothing is requested', () => {
     expect(read({ enabled: true, format: 'json' }).format).toBeUndefined()
     expect(read({ enabled: false, format: 'text', template: 'x' }).format).toBeUndefined()
   })

@@ -8,7 +8,7 @@ import type { PolicyReader } from './policy-reader.js'
 
 const DNS_PORT = 53
 
-/** What the local DNS proxy answers. A server that is the proxy itself would be asked by its own answers for ever. */
+/** What the local DNS proxy answers. A server that is the proxy itself would be asked by its own answers forever. */
 export function namesOf(proxy: ProxyPart, reader: PolicyReader): Pick<PipyConfig, 'dns'> {
   if (proxy.dns === undefined) return {}
   const { ttlSeconds, records, upstreamServers } = reader.part(proxy.dns, 'dns')

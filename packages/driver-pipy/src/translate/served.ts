@@ -83,7 +83,7 @@ function servedRules(
 ): ServedRules {
   const { rules } = part
   if (rules.kind === 'deny') return { kind: 'deny' }
-  // The host asks for this of no class that does not declare it. If it did, what a service would refuse must not pass.
+  // The host requests this of no class that does not declare it. If it did, what a service would refuse must not pass.
   if (part.externalAuthorization !== undefined) {
     reader.refuse(ref, '/externalAuthorization', 'class pipy asks no service for authorization; the port is closed')
     return { kind: 'deny' }

@@ -45,11 +45,11 @@ function upstream(
 ): Upstream {
   const { limits = {}, circuitBreaker: breaker, tls } = part
   const outside = tls.mode === 'originate' ? outsideTls(tls, { reader, needs, ref }) : undefined
-  // Never in the clear where TLS was asked for: what can't be encrypted has no address.
+  // Never in plaintext where TLS was requested: what can't be encrypted has no address.
   const isClosed = tls.mode === 'originate' && outside === undefined
   if (tls.mode === 'mesh' && tls.plaintext === true)
     reader.refuse(ref, '/tls/plaintext', 'class pipy reaches no endpoints without a sidecar; they get no traffic')
-  // Nor are its questions after the health of a server in the clear.
+  // Nor are its questions after the health of a server in plaintext.
   if (tls.mode === 'originate' && part.healthCheck !== undefined)
     reader.refuse(ref, '/healthCheck', 'class pipy checks the health of no server that it speaks TLS to for workloads')
   return {

@@ -50,7 +50,7 @@ export function childEndpoint({ program, heapMb, ...options }: ChildOptions): Op
   }
 }
 
-/** Runs the program of a driver as a child process, in a process group of its own, with a bound on its memory. */
+/** Runs the program of a driver as a child process, in its own process group, with a bound on its memory. */
 export function commandEndpoint(options: CommandOptions): OpenEndpoint {
   return async (signal) => {
     signal.throwIfAborted()

@@ -29,7 +29,7 @@ export interface StartCall {
   stop(): void
 }
 
-/** Asks one process of a driver. Every call has a deadline, and every answer is looked at. */
+/** Asks one process of a driver. Every call has a deadline, and every answer is checked. */
 export class DriverClient {
   readonly #name: string
   readonly #limits: DriverLimits

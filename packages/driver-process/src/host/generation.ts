@@ -98,7 +98,7 @@ export class Generation {
     })
   }
 
-  /** Tells the driver to stop, and forgets its proxies. Its process goes on. */
+  /** Tells the driver to stop, and forgets its proxies. Its process continues. */
   async stop(): Promise<void> {
     const started = this.#started
     this.#started = undefined

@@ -70,7 +70,7 @@ export class HostServer {
       WatchPolicies: this.#watch(({ session }, signal) => meshCatalog.policies.watch(this.#proxy(session), signal)),
       WatchIdentity: this.#watch(({ session }, signal) => certManager.identity(this.#proxy(session), signal)),
       WatchCredential: this.#watch(({ session, credential }, signal) =>
-        // The host compares it with what stands in the policy; nothing else is made of it.
+        // The host compares it with what is in the policy; nothing else is made of it.
         certManager.credentials(this.#proxy(session), parseDocument(credential) as CredentialRef, signal),
       ),
       WatchTrustBundles: this.#watch((_request, signal) => certManager.trustBundles(signal)),

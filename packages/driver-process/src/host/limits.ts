@@ -12,7 +12,7 @@ export interface DriverLimits {
   readonly pingIntervalMs: number
   /** Until such a question counts as unanswered; two in a row end the process. */
   readonly pingMs: number
-  /** Patches that are asked for at a time. */
+  /** Patches that are requested at a time. */
   readonly patchesAtOnce: number
   /** Patches without an answer, one after the other, that end the process. */
   readonly unansweredPatches: number

@@ -155,7 +155,7 @@ describe('a package that is no driver is refused with the reason', () => {
 })
 
 describe('patch', () => {
-  it('that throws is an answer: others go on in the same process', async () => {
+  it('that throws is an answer: others continue in the same process', async () => {
     const driver = await trial.connect({ package: 'failing' })
     const pid = pidOf(await driver.patch(injectorContext()))
     for (let time = 0; time < 5; time += 1) {
@@ -224,7 +224,7 @@ describe('patch', () => {
     },
   )
 
-  it('is asked for so many at a time, and no more', async () => {
+  it('is requested so many at a time, and no more', async () => {
     const driver = await trial.connect({ package: 'failing', limits: { patchesAtOnce: 2, patchMs: 300 } })
     const hanging = [driver.patch(ask('hang')), driver.patch(ask('hang'))]
     await expect(driver.patch(injectorContext())).rejects.toMatchObject({ code: 'OSM_DRIVER_UNAVAILABLE' })

@@ -76,7 +76,7 @@ export class RemoteDriver implements Driver {
   #serial = 0
   #patching = 0
   #unanswered = 0
-  /** False after a failure until a patch was answered: only one is asked for at a time. */
+  /** False after a failure until a patch was answered: only one is requested at a time. */
   #proven = true
   #lastFailure: RemoteDriverStatus['lastFailure']
 

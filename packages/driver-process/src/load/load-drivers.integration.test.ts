@@ -63,7 +63,7 @@ describe('loadDrivers', () => {
     expect(logs).toHaveLength(5)
     await expect(sink.drivers.get('failing')?.patch(injectorContext())).resolves.toBeDefined()
 
-    // Others go on while one can't be loaded, and it is tried again.
+    // Others continue while one can't be loaded, and it is tried again.
     const hangs = new TestSink()
     const slow = await loadDrivers({
       ...shared,

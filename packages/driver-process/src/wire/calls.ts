@@ -82,7 +82,7 @@ export function callStream<Request, Response>(
 }
 
 /**
- * Follows something that the other side watches. Each item is asked for when the reader wants it, so that nothing piles up and a slow reader gets the newest.
+ * Follows something that the other side watches. Each item is requested when the reader wants it, so that nothing piles up and a slow reader gets the newest.
  *
  * @returns items until the signal aborts or the other side ends; throws what gRPC says
  */

@@ -7,7 +7,7 @@ import type { Call, CallAnswer, CallTls, Target } from './protocol.js'
 
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** Sends what is asked for. Never rejects: what went wrong is an answer too. */
+/** Sends what is requested. Never rejects: what went wrong is an answer too. */
 export async function perform(call: Exclude<Call, { readonly kind: 'tcp' | 'upgrade' | 'kept' }>): Promise<CallAnswer> {
   try {
     if (call.kind === 'grpc') return await callGrpc(call)
@@ -22,7 +22,7 @@ export function failed(error: unknown): CallAnswer {
   return { status: 0, error: error instanceof Error ? error.message || String(error) : String(error) }
 }
 
-/** Opens the connection below a call, with TLS where the call asks for it. */
+/** Opens the connection below a call, with TLS where the call requests it. */
 export function openSocket(target: Target, tls: CallTls | undefined): Promise<Socket> {
   const { host, port, source, timeoutMs = DEFAULT_TIMEOUT_MS } = target
   const where = { host, port, ...(source === undefined ? {} : { localAddress: source }) }

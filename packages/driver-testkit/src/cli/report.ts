@@ -28,7 +28,7 @@ export interface ClusterFacts {
   readonly controller: string
   /** Image. */
   readonly sidecar: string
-  /** That pods have asked for. */
+  /** That pods have requested. */
   readonly sidecarClass: string
 }
 
@@ -113,7 +113,7 @@ export function asTable({ level, kit, driver, summary, results }: Report): strin
   return `${title}\n\n${lines.join('\n')}\n\n${passed} passed, ${failed} failed, ${notClaimed} not claimed\n`
 }
 
-/** While it goes on. */
+/** While it continues. */
 export function asLine({ id, milliseconds, ...result }: CheckResult): string {
   const line = `${words[result.outcome]}  ${id} (${(milliseconds / 1000).toFixed(1)} s)`
   return `${result.outcome === 'failed' ? `${line}\n         ${result.reason}` : line}\n`

@@ -16,7 +16,7 @@ describe('the command line of the conformance suite', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  /** A package whose driver declares that, and can be asked for nothing. */
+  /** A package whose driver declares that, and that receives no requests. */
   const packageOf = (name: string, changes: object): void => {
     mkdirSync(join(folder, name))
     const driver = JSON.stringify({ ...smallDriver(), ...changes })

@@ -130,7 +130,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Capabilities that are malformed have a check of their own; here they declare nothing. */
+/** Capabilities that are malformed have their own check; here they declare nothing. */
 function isDeclared({ driver }: Subject, need: Need): boolean {
   try {
     return need === 'standalone' ? driver.capabilities.standalone : declares(driver.capabilities, need)

@@ -17,7 +17,7 @@ export interface RefusedDocument {
   readonly words: string
 }
 
-/** The protocol of a driver whose proxies ask for one document that says everything. */
+/** The protocol of a driver whose proxies request one document that says everything. */
 export interface DocumentPolls {
   /**
    * Asks once. What it rejects with counts as a control plane that can't be reached at the moment, and is tried again.
@@ -33,7 +33,7 @@ export interface DocumentPolls {
 /** Milliseconds before a poll that failed is tried again. */
 const RETRY_MS = 20
 
-/** What speaks for proxies that ask for documents: a poll at a time, as long as it is not told to go. */
+/** What speaks for proxies that request documents: a poll at a time, as long as it is not told to go. */
 export function documentStandIn(open: (options: StandInOptions) => DocumentPolls): StandIn {
   return { connect: async (options, judge) => new DocumentSession(open(options), judge, options.signal) }
 }

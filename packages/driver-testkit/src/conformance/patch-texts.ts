@@ -4,7 +4,7 @@ import type { Action, SidecarPatch, Value } from '@osm-ts/driver-api'
 export interface PatchText {
   /** Where it stands, for people. */
   readonly place: string
-  /** `command`: something that is executed, or asked for. */
+  /** `command`: something that is executed, or requested. */
   readonly kind: 'command' | 'environment' | 'file' | 'note'
   /** References are written as `<name>`. */
   readonly text: string

@@ -274,7 +274,7 @@ function check(id: string, proves: string, prove: (proxy: Proxy) => Promise<void
   }
 }
 
-/** The configuration that a policy comes to, in a control plane of its own. */
+/** The configuration that a policy comes to, in its own control plane. */
 async function configurationOf(
   subject: Subject,
   signal: AbortSignal,
@@ -295,7 +295,7 @@ async function configurationOf(
   return found
 }
 
-/** What any driver can be asked for: a TCP service that it serves to one caller, and one that it calls at so many endpoints. */
+/** What can be requested of any driver: a TCP service that it serves to one caller, and one that it calls at so many endpoints. */
 function plainPolicy(endpoints = 1): TestPolicy {
   const ports = Array.from({ length: endpoints }, (_, index) => 20_001 + index)
   return together(

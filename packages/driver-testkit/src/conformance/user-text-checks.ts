@@ -47,7 +47,7 @@ function expectHarmless(hostile: string, found: readonly PatchText[], plain: rea
   }
 }
 
-/** A text may stand in a file as a value, encoded as the format of the file demands; it may not become anything else. */
+/** A text may be in a file as a value, encoded as the format of the file demands; it may not become anything else. */
 function expectSameStructure(file: string, hostile: string, text: string, ordinary: string): void {
   const words = `file ${file} is another one with the text ${JSON.stringify(hostile)}`
   expect(text.split('\n').length === ordinary.split('\n').length, `${words}: it has more lines`)

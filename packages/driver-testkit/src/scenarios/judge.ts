@@ -29,7 +29,7 @@ export function judge(expectation: Sending, answers: readonly CallAnswer[]): rea
   }
 }
 
-/** True if a number is what was asked for. */
+/** True if a number is what was requested. */
 export function fits(count: Count, value: number): boolean {
   if (typeof count === 'number') return value === count
   return value >= count[0] && value <= count[1]

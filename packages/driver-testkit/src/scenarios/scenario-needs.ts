@@ -19,7 +19,7 @@ interface HttpMatch {
 
 /**
  * What sidecars have to declare so that a scenario can be shown with them, each once: the features that its file names, the protocols of the ports that it calls, and the
- * matchers of its routes. A port that no one calls asks for nothing: sidecars that can't serve it keep it closed.
+ * matchers of its routes. A port that no one calls requests nothing: sidecars that can't serve it keep it closed.
  */
 export function needsOf(scenario: Scenario): readonly RequiredFeature[] {
   const { steps, needs = [] } = scenario

@@ -30,7 +30,7 @@ function stageWith(lacking: readonly RequiredFeature[], problems: readonly Repor
     fill: async (value) => value,
     problems: async () => problems,
   }
-  // A scenario that only asks for problems uses nothing else.
+  // A scenario that only requests problems uses nothing else.
   return { done, run: new ScenarioRun(scenario, [], runner as ScenarioRunner) }
 }
 
@@ -54,7 +54,7 @@ describe('a scenario on a runner', () => {
     expect(done).toEqual(['begin two-steps', 'first', 'reset'])
   })
 
-  it('asks for the protocols that are called, as for features', async () => {
+  it('requests the protocols that are called, as for features', async () => {
     const calls: Scenario = {
       ...two,
       workloads: [

@@ -22,7 +22,7 @@ export interface ScenarioRunner {
   /**
    * Puts the scenario into the place of the one before, and waits until its workloads run and every sidecar has its policy.
    *
-   * @param upcoming - scenarios that come after it: what they have as well may go on running
+   * @param upcoming - scenarios that come after it: what they have as well may continue running
    */
   begin(scenario: Scenario, upcoming: readonly Scenario[]): Promise<void>
   /** Makes the changes of a step, and waits until the mesh has read them and every sidecar has what follows. */

@@ -32,7 +32,7 @@ const CONTROL_PLANE_LABEL = 'control-plane'
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
 
 /**
- * Decides whether a pod gets a sidecar. What never gets one is looked at before annotations are.
+ * Decides whether a pod gets a sidecar. What never gets one is checked before annotations are.
  *
  * @throws OsmError `OSM_INJECT_ANNOTATION`
  */

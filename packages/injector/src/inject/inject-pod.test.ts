@@ -95,7 +95,7 @@ describe('injectPod', () => {
     expect(sidecar.env).toContainEqual({ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } })
     expect(sidecar).not.toHaveProperty('resources')
     expect(sidecar).not.toHaveProperty('startupProbe')
-    // Told to end together with the application, it goes on for as long as that may take.
+    // Told to end together with the application, it continues for as long as that may take.
     expect(sidecar.lifecycle).toEqual({ preStop: { sleep: { seconds: 15 } } })
   })
 
@@ -234,7 +234,7 @@ describe('injectPod', () => {
     })
   })
 
-  it('tells Prometheus where to scrape in namespaces that ask for it', async () => {
+  it('tells Prometheus where to scrape in namespaces that request it', async () => {
     const namespace = namespaceOf()
     const measured = {
       ...namespace,
@@ -312,7 +312,7 @@ describe('injectPod', () => {
     expect(JSON.stringify([operations, notes])).not.toContain('PRIVATE KEY')
   })
 
-  it('writes the last root alone where a driver asks for it', async () => {
+  it('writes the last root alone where a driver requests it', async () => {
     const envoy = createEnvoyDriver()
     const driver: Driver = {
       ...envoy,
@@ -442,7 +442,7 @@ describe('injectPod', () => {
       ])
     })
 
-    it('gives a copy a sidecar of its own', async () => {
+    it('gives a copy its own sidecar', async () => {
       const first = await injected(probed)
       const { labels: _gone, ...metadata } = first.pod.metadata as JsonObject
       const copy = await injected({ ...first.pod, metadata: { ...metadata, name: 'books-debug' } })

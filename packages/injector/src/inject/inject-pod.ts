@@ -46,7 +46,7 @@ export interface InjectionPorts {
     signal: AbortSignal,
   ): Promise<ProxyCertificate>
   /**
-   * The uuid that a pod came with, if the very request that is looked at was given it before: its Secret has this digest and belongs to no pod.
+   * The uuid that a pod came with, if the very request that is checked was given it before: its Secret has this digest and belongs to no pod.
    */
   reusableUuid(namespace: string, uuid: string, digest: string, signal: AbortSignal): Promise<ProxyUUID | undefined>
   readonly bindings: ProbeBindingsReader

@@ -54,7 +54,7 @@ export interface SidecarPlan {
 }
 
 /**
- * Asks the driver of a class what has to stand beside a workload.
+ * Asks the driver of a class what has to be beside a workload.
  *
  * @throws OsmError with a code of `OSM_INJECT_*` or `OSM_DRIVER_*`
  */

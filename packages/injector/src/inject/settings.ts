@@ -12,7 +12,7 @@ export interface InjectionSettings {
   /** Images where MeshConfig names none. */
   readonly environment: ConfigEnvironment
   readonly pullPolicy: InjectorContext['pullPolicy']
-  /** True: sidecars are init containers that go on running. */
+  /** True: sidecars are init containers that continue running. */
   readonly nativeSidecars: boolean
   /** True: the cluster knows hooks that wait. */
   readonly sleepingHooks: boolean

@@ -11,7 +11,7 @@ export type PatchOperation =
  * The operations that turn one value into the other.
  *
  * What is the same stays untouched: the API server then keeps it as it has it, to the last digit of numbers that JavaScript
- * can't hold. Lists whose items all have a name of their own are compared by name, so that an inserted container moves the others
+ * can't hold. Lists whose items all have their own name are compared by name, so that an inserted container moves the others
  * instead of rewriting them.
  */
 export function jsonPatch(before: JsonValue, after: JsonValue): readonly PatchOperation[] {

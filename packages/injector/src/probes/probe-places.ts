@@ -19,7 +19,7 @@ const probeMembers = {
   startup: 'startupProbe',
 } as const satisfies Readonly<Record<ProbeKind, string>>
 
-/** Lists of containers that may have probes: init containers have them if they go on running. */
+/** Lists of containers that may have probes: init containers have them if they continue running. */
 const PROBED_LISTS = ['initContainers', 'containers'] as const
 
 /** Names one probe of a pod. */

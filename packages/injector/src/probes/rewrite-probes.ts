@@ -23,13 +23,13 @@ export interface RewrittenProbes {
 }
 
 /**
- * Sends the probes of a pod to its sidecar, which asks the workload in the place of the kubelet: a kubelet has no certificate, so that the
+ * Sends the probes of a pod to its sidecar, which asks the workload in place of the kubelet: a kubelet has no certificate, so that the
  * workload's own ports are closed to it.
  *
  * Every probe becomes an HTTP request to the port of its kind, told apart by path, but for gRPC, which keeps its protocol. Whatever else a probe
  * says stays as it is. Probes that don't come to the sidecar anyway stay too: those of excluded ports, of other hosts, and commands.
  *
- * @throws OsmError `OSM_INJECT_POD` if there are more gRPC ports than the sidecar has ports to tell them apart
+ * @throws OsmError `OSM_INJECT_POD` if there are more gRPC ports than the sidecar has ports to distinguish them
  */
 export function rewriteProbes(pod: JsonObject, excludedPorts: readonly number[]): RewrittenProbes {
   const grpcPorts = new Map<number, number>()

@@ -67,7 +67,7 @@ describe('MeshState', () => {
 
   function stateOf(api: ListedObjects): MeshState {
     return new MeshState({
-      // The informers ask for nothing else.
+      // The informers request nothing else.
       api: api as unknown as KubernetesApi,
       clock: systemClock,
       random: Math.random,
@@ -130,7 +130,7 @@ describe('MeshState', () => {
     expect(() => state.settings()).toThrow(/no usable MeshConfig osm-system\/osm-mesh-config/)
   })
 
-  it('knows namespaces by what it reads of them, and asks for one as it is now', async () => {
+  it('knows namespaces by what it reads of them, and requests one as it is now', async () => {
     const api = new ListedObjects([
       namespace('shop', { 'openservicemesh.io/sidecar-injection': 'yes', note: 'x' }),
       meshConfig({}),

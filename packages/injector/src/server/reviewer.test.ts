@@ -38,7 +38,7 @@ describe('PodReviewer and an informer that is behind', () => {
         },
       },
       certificates: {
-        // Only ever asked for proxies.
+        // Called for proxies only.
         issueCertificate: (subject: Parameters<typeof ports.issue>[0]) => ports.issue(subject, signal),
       } as unknown as ReviewerOptions['certificates'],
       secrets: { store: () => Promise.resolve(), reusableUuid: () => Promise.resolve(undefined) },

@@ -35,7 +35,7 @@ describe('a budget of Secrets', () => {
     expect(spent(budget, 'shop')).toBe(500)
   })
 
-  it('bears 50 pods a second in one namespace for ever, by default', () => {
+  it('bears 50 pods a second in one namespace forever, by default', () => {
     const { budget, pass } = budgetOf(200, 100)
     for (let second = 0; second < 600; second += 1) {
       for (let pod = 0; pod < 50; pod += 1) budget.spend('shop')

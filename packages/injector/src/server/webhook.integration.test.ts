@@ -80,7 +80,7 @@ describe('the webhook', () => {
     const logger = createLogger('test', 'info', { write: (line: string) => void log.push(line) })
     const settings = settingsOf({}, changes)
     const certificates: ReviewerOptions['certificates'] = {
-      // Only ever asked for proxies.
+      // Called for proxies only.
       issueCertificate: async (subject: Parameters<typeof certificateNames>[0]) =>
         issueLeaf(
           provider,
@@ -254,7 +254,7 @@ describe('the webhook', () => {
     })
   })
 
-  it('survives a driver that fails in a way of its own', async () => {
+  it('survives a driver that fails in its own way', async () => {
     const driver = { ...createEnvoyDriver(), patch: () => Promise.reject(new TypeError('no such luck')) }
     await start({ drivers: [driver] })
     const answer = (await post(JSON.stringify(review(podOf())))).json()

@@ -58,7 +58,7 @@ describe('DNS of a pod whose sidecar answers it', () => {
     expect(scriptOf(spec)).toMatch(/-j DNAT --to-destination 127[.]0[.]0[.]153:5300/)
   })
 
-  it('names the servers of MeshConfig in the place of those of the cluster', async () => {
+  it('names the servers of MeshConfig in place of those of the cluster', async () => {
     const named = {
       enable: true,
       primaryUpstreamDNSServerIPAddr: '192.0.2.1',

@@ -19,7 +19,7 @@ export interface PodDnsOptions {
 /**
  * Members of a pod's `spec` that have it ask its sidecar. Empty where the sidecar does not answer, and where the pod has a DNS of its own.
  *
- * The servers that the sidecar passes other names on to stand after it: it learns of them from there, and they answer before it runs. Without any the pod
+ * The servers that the sidecar passes other names on to be after it: it learns of them from there, and they answer before it runs. Without any the pod
  * keeps the DNS that it has.
  */
 export function podDns(spec: JsonObject, { patch, context, config, domains, nameservers }: PodDnsOptions): JsonObject {

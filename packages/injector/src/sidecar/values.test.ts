@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { ContainerValues, fileText, literal } from './values.js'
 
 describe('values of a driver in a pod', () => {
-  it('stand in command lines as variables that come before those that use them', () => {
+  it('are in command lines as variables that come before those that use them', () => {
     const values = new ContainerValues('/etc/x')
     expect(values.text(['--id=', { ref: 'workload', field: 'instance' }, '@', { ref: 'file', path: 'a.json' }])).toBe(
       '--id=$(OSM_WORKLOAD_INSTANCE)@/etc/x/a.json',
@@ -25,7 +25,7 @@ describe('values of a driver in a pod', () => {
     expect(literal('$(HOME) $x $$')).toBe('$$(HOME) $$x $$$$')
   })
 
-  it('cannot stand in files if they are not known yet', () => {
+  it('cannot be in files if they are not known yet', () => {
     expect(
       fileText(['a ', { ref: 'file', path: 'b' }, ' ', { ref: 'workload', field: 'namespace' }], '/f', {
         namespace: 'n',

@@ -28,7 +28,7 @@ export class ContainerValues {
     this.#folder = folder
   }
 
-  /** Text for a command line or variable: facts of the pod stand in it as variables, which the kubelet fills in. */
+  /** Text for a command line or variable: facts of the pod are in it as variables, which the kubelet fills in. */
   text(value: Value): string {
     if (typeof value === 'string') return literal(value)
     return value.map((piece) => (typeof piece === 'string' ? literal(piece) : this.#reference(piece))).join('')

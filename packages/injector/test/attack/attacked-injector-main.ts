@@ -17,7 +17,7 @@ import { podWebhook } from '../../src/server/pod-webhook.js'
 import { PodReviewer } from '../../src/server/reviewer.js'
 import { namespaceOf, settingsOf } from '../fixture.js'
 
-// The webhook and the health server of an injector, in a process of their own. Tells its parent where they listen, and its figures when it is asked.
+// The webhook and the health server of an injector, in their own process. Tells its parent where they listen, and its figures when it is asked.
 
 boundHeapGrowth(v8)
 const { signal } = new AbortController()

@@ -93,7 +93,7 @@ describe('a store of roots in Secrets', () => {
     })
   })
 
-  it('asks for nothing but what it is opened for', async () => {
+  it('requests nothing but what it is opened for', async () => {
     const narrow = await open({ authorities: ['control-plane'] })
     await expect(narrow.load('workload')).rejects.toMatchObject({ code: 'OSM_CERT_STORE_IO' })
     expect(await narrow.load('control-plane')).toBeUndefined()

@@ -89,7 +89,7 @@ describe('an authority shared by Secrets', () => {
     await until(() => authority.provider.rootCertificate('workload').chain === after)
   })
 
-  it('goes on with its root while there is none, or one that cannot be used', async () => {
+  it('continues with its root while there is none, or one that cannot be used', async () => {
     const { provider } = await watching()
     const before = provider.trustBundle('workload')
     server.remove(Secret, workload)

@@ -16,7 +16,7 @@ export async function readBody(body: Readable, maxBytes: number, what: string): 
   return Buffer.concat(chunks, size)
 }
 
-/** Lines of a body as they arrive, each up to `maxBytes`. What stands after the last newline is a cut line and is dropped. */
+/** Lines of a body as they arrive, each up to `maxBytes`. What is after the last newline is a cut line and is dropped. */
 export async function* readLines(body: Readable, maxBytes: number, what: string): AsyncGenerator<string, void> {
   let parts: Buffer[] = []
   let size = 0

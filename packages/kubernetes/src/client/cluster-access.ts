@@ -16,7 +16,7 @@ export interface ClusterCredentials {
 
 /** Where an API server is, and with which credentials it is asked. */
 export interface ClusterAccess {
-  /** URL without a path of its own, or with one that all requests begin with. */
+  /** URL without its own path, or with one that all requests begin with. */
   readonly server: string
   /**
    * Credentials as they are now.

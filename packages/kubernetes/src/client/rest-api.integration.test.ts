@@ -57,7 +57,7 @@ describe('the REST API', () => {
     expect(server.requests[0]?.userAgent).toBe('osm-test')
   })
 
-  it('is sent nothing but metadata where that is asked for', async () => {
+  it('is sent nothing but metadata where that is requested', async () => {
     server.put(Secret, { ...a, uid: 'u', labels: { app: 'x' } }, { data: { key: 'c2VjcmV0' } })
     const { items } = await api.list(Secret, { namespace: 'ns', answer: 'metadata' }, signal)
     const got = await api.get(Secret, a, signal, { answer: 'metadata' })
@@ -92,7 +92,7 @@ describe('the REST API', () => {
     expect((await api.get(Secret, a, signal))?.data).toEqual(secret.data)
   })
 
-  it('says what stands in the way of a write', async () => {
+  it('says what is in the way of a write', async () => {
     server.put(ConfigMap, a, { data: { one: '1' } })
     const stale = configMap({}, { resourceVersion: '1' })
     expect(await failure(api.create(ConfigMap, configMap({}), { signal }))).toMatchObject({
@@ -277,7 +277,7 @@ describe('the REST API', () => {
     await until(() => server.watches.count === 0)
   })
 
-  it('has as many watches as are asked for beside other requests', async () => {
+  it('has as many watches as are requested beside other requests', async () => {
     const stop = new AbortController()
     const query = { resourceVersion: '1000', timeoutSeconds: 60 }
     const watching = Array.from({ length: 60 }, () => failureOf(drain(api.watch(ConfigMap, query, stop.signal))))

@@ -26,7 +26,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 /** One change. The largest object that etcd takes has 1.5 MB. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
-/** What the API server makes of objects whose metadata alone is asked for. One that can't answers with whole objects. */
+/** What the API server makes of objects whose metadata alone is requested. One that can't answers with whole objects. */
 const METADATA_ONLY = { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json' }
 const METADATA_LIST = { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json' }
 

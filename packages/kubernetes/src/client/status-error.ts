@@ -50,7 +50,7 @@ export function statusError(
   })
 }
 
-/** The error that stands in an ERROR event of a watch. */
+/** The error that is in an ERROR event of a watch. */
 export function watchError(what: string, object: unknown): KubernetesError {
   const { code } = asStatus(object)
   return statusError(what, false, { status: code ?? 500, body: object })
@@ -68,7 +68,7 @@ function safeText(fields: readonly string[], forbiddenBy: ForbiddenBy | undefine
   return fields.length === 0 ? '' : `in ${fields.join(', ')}`
 }
 
-/** The API server has one reason, `Forbidden`, for all of these, and a cause for only one: the message tells them apart. */
+/** The API server has one reason, `Forbidden`, for all of these, and a cause for only one: the message distinguishes them. */
 function forbiddenByOf({ message = '', details }: StatusObject): ForbiddenBy | undefined {
   if (details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true) return 'terminating'
   const text = message.slice(0, MAX_MESSAGE)

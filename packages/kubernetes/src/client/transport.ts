@@ -23,7 +23,7 @@ export interface TransportRequest {
   readonly what: string
 }
 
-/** The head of an answer that goes on for as long as it likes, and its body to be read. */
+/** The head of an answer that continues for as long as it likes, and its body to be read. */
 export interface TransportAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

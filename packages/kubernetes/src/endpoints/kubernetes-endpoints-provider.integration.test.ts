@@ -58,7 +58,7 @@ afterEach(async () => {
 })
 
 describe('KubernetesEndpointsProvider', () => {
-  it('lets no slice that names a pod have its sidecar stand in front of another address', async () => {
+  it('lets no slice that names a pod have its sidecar are in front of another address', async () => {
     const ports = [{ name: 'http', port: 8080, protocol: 'TCP' }]
     cluster.slice('shop', 'store', [ofPod('store-0', '10.9.9.9'), ofPod('store-0', '10.1.0.1')], { ports })
     await start()

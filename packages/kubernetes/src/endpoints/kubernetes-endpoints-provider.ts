@@ -244,7 +244,7 @@ class PodFinder {
 
   /**
    * The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. A pod is behind its own addresses only:
-   * anyone who may write slices could otherwise claim an address of somebody else for a pod of his own.
+   * anyone who may write slices could otherwise claim an address of somebody else for his own pod.
    */
   find({ pod }: SliceEndpoint, address: string | undefined): PodItem | undefined {
     if (pod !== undefined) {

@@ -56,7 +56,7 @@ describe('Secrets of a cluster', () => {
       expect([path, query.fieldSelector]).toEqual(['/api/v1/namespaces/shop/secrets', 'metadata.name=partner'])
   })
 
-  it('are followed as they change, vanish and come back', async () => {
+  it('are followed as they change, vanish and return', async () => {
     put(first)
     secrets.follow([partner])
     await secrets.settled(stop.signal)

@@ -27,7 +27,7 @@ export interface KubernetesSecretsOptions {
   readonly signal: AbortSignal
 }
 
-/** Secrets of a cluster. Each is asked for by its name: what lies beside it is never read. */
+/** Secrets of a cluster. Each is requested by its name: what lies beside it is never read. */
 export class KubernetesSecrets implements SecretSource {
   readonly #cache: SecretCache
   readonly #reflectors: NamedReflectors<SecretName>

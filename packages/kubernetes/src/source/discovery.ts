@@ -33,7 +33,7 @@ export class Discovery {
    *
    * @param type - in the version that the mesh knows best
    * @param versions - all versions that are read, the best first
-   * @param selection - the objects that may be asked for
+   * @param selection - the objects that may be requested
    * @throws KubernetesError if the API server does not say
    */
   async find(

@@ -46,7 +46,7 @@ export interface PlainPod {
 
 const noProblems: readonly Problem[] = Object.freeze([])
 const noAnnotations = Object.freeze({})
-/** Which version of a pod an instance was made from helps no one, and would be a text of its own for each. */
+/** Which version of a pod an instance was made from helps no one, and would be its own text for each. */
 const podOrigin = Object.freeze({ kind: 'api', resourceVersion: '' } as const)
 
 /** Keeps of pods what the mesh reads. */

@@ -61,7 +61,7 @@ describe('a pod of a namespace that sorts first, with the label of the sidecar o
     ])
   })
 
-  it('has a proxy of its own account, and never that of the other, where its owner made a Secret of that name', async () => {
+  it('has its own proxy account, and never that of the other, where its owner made a Secret of that name', async () => {
     spoof({ volumes: [bootstrapVolume(uuid(1))] })
     const snapshot = await read()
     const [victim] = snapshot.byNamespace('WorkloadInstance', 'victim')

@@ -57,7 +57,7 @@ export function nextStatus(
   }
 }
 
-/** True if the status says all of that already. Conditions of others may stand beside ours. */
+/** True if the status says all of that already. Conditions of others may be beside ours. */
 export function saysAll(status: unknown, { generation, findings, currentStatus, reason }: WantedStatus): boolean {
   if (!isPlainObject(status)) return false
   if (status.observedGeneration !== generation) return false

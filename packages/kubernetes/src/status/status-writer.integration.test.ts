@@ -155,7 +155,7 @@ describe('StatusWriter', () => {
     expect(Date.parse(condition('Accepted')?.lastTransitionTime ?? '')).toBeGreaterThan(Date.parse(since ?? ''))
   })
 
-  it('keeps that time although its own writing has not come back', async () => {
+  it('keeps that time although its own writing has not returned', async () => {
     problems = [fault('is claimed already')]
     await start(() => server.watches.freeze())
     await until(() => status() !== undefined, 'the status is there')

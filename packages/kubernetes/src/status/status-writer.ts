@@ -71,7 +71,7 @@ const STATUS_LOOK_MS = 1_000
 const REST = 20
 /** Delay before the status of a new version of an object is written. By then its problems are known. */
 const SETTLE_MS = 2_500
-/** By when what was written has come back from the API server, in milliseconds. */
+/** By when what was written has returned from the API server, in milliseconds. */
 const ECHO_MS = 10_000
 const CONCURRENCY = 4
 const none = { first: [], count: 0 } as const
@@ -263,7 +263,7 @@ export class StatusWriter {
   }
 
   #formOf(key: ObjectKey, served: ServedObject): Form {
-    // What is of no namespace is of no mesh: leaders of several meshes would write over each other for ever.
+    // What is of no namespace is of no mesh: leaders of several meshes would write over each other forever.
     if (nameOf(key).namespace === '') return 'none'
     return served.hasStatus ? (this.#forms.get(formKey(key, served)) ?? 'conditions') : 'none'
   }

@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-describe('a webhook that asks for a client certificate', () => {
+describe('a webhook that requests a client certificate', () => {
   let server: WebhookServer
   let roots: TresorFixture
   let clients: TresorFixture

@@ -28,7 +28,7 @@ describe('the depth of a JSON text', () => {
     expect(isNestedDeeper('[[],[],[]]', 2)).toBe(false)
   })
 
-  it('does not count what stands in texts', () => {
+  it('does not count what is in texts', () => {
     expect(isNestedDeeper('["[[[[", "\\"[[[", "\\\\"]', 1)).toBe(false)
     expect(isNestedDeeper('["\\\\", [[]]]', 2)).toBe(true)
     expect(isNestedDeeper('["never ends [[[', 1)).toBe(false)

@@ -63,7 +63,7 @@ const PATIENCE_SHARE = 0.9
 const KEEP_ALIVE_MS = 120_000
 const minVersion = 'TLSv1.3'
 /**
- * Requests under way. An API server asks for as many objects as are written at a time; most have some kilobytes. Large ones wait for their turn, of which
+ * Requests under way. An API server requests as many objects as are written at a time; most have some kilobytes. Large ones wait for their turn, of which
  * there are about twenty a second when an attacker is at work.
  */
 const REQUEST_LIMITS = {

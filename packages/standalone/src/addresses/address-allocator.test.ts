@@ -23,7 +23,7 @@ function service(name: string, spec: object = {}): KindMap['Service'] {
 }
 
 describe('AddressAllocator', () => {
-  it('gives each service an address of its own, but none to headless ones and aliases', () => {
+  it('gives each service its own address, but none to headless ones and aliases', () => {
     const allocator = openAllocator(newFile())
     const services = [
       service('a'),

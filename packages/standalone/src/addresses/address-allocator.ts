@@ -7,7 +7,7 @@ import { writeFileAtomic } from '../state/write-file.js'
 import { FixedAddressTable, type AddressTable, type VirtualAddresses } from './virtual-addresses.js'
 
 /**
- * Gives virtual addresses to Services, and remembers them: a Service that comes back finds its address again.
+ * Gives virtual addresses to Services, and remembers them: a Service that returns finds its address again.
  *
  * Positions in the range are remembered, not addresses: the range may be another one after a restart.
  */

@@ -19,7 +19,7 @@ export interface CallerStatus {
 
 /**
  * Waits until no sidecar sends an instance anything new: the controller has taken it out of service, and every sidecar that is in service has applied that, or
- * has refused it. A sidecar that is not connected keeps what it has applied, and sends on; it is waited for as long as it may come back. Resolves when the
+ * has refused it. A sidecar that is not connected keeps what it has applied, and sends on; it is waited for as long as it may return. Resolves when the
  * signal aborts as well.
  *
  * @param ask - where the proxies stand; undefined while no one knows

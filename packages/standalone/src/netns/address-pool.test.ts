@@ -14,7 +14,7 @@ describe('AddressPool', () => {
     expect(taken).toEqual(['10.189.1.2', '10.189.1.3', '10.189.1.4', '10.189.1.5', '10.189.1.6', undefined])
   })
 
-  it('gives an address that came back after all others', () => {
+  it('gives an address that returned after all others', () => {
     const pool = poolOf('10.189.1.0/29')
     expect([pool.take(), pool.take()]).toEqual(['10.189.1.2', '10.189.1.3'])
     pool.release('10.189.1.2')

@@ -3,7 +3,7 @@ import { addressAt, sizeOf, type Ipv4Range } from './ipv4-range.js'
 /**
  * Gives out the host addresses of a range. The first is the host's own.
  *
- * An address that came back is given again as late as possible: a proxy that has not heard of the change yet then meets no one rather
+ * An address that returned is given again as late as possible: a proxy that has not heard of the change yet then meets no one rather
  * than a stranger.
  */
 export class AddressPool {

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { types } from 'node:util'
 import { OsmError } from '@osm-ts/driver-api'
 
-/** Where `ip netns exec` looks for files that stand in for those in /etc. */
+/** Where `ip netns exec` looks for files that replace those in /etc. */
 const etcRoot = '/etc/netns'
 
 /** One line of a hosts file. */

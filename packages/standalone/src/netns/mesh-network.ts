@@ -22,7 +22,7 @@ interface Plan {
 /**
  * Builds the network of one mesh run, with no workloads yet.
  *
- * The bridge lies in a network namespace of its own, joined to the host by one pair of interfaces: firewall rules of the host for bridged
+ * The bridge lies in its own network namespace, joined to the host by one pair of interfaces: firewall rules of the host for bridged
  * packets, which container engines like to set, don't apply to it. On the host, a blackhole route catches what is sent to service
  * addresses past a sidecar.
  *

@@ -68,7 +68,7 @@ export class WorkloadNetwork {
   /**
    * How to start a program inside. The process that is spawned becomes the program itself, so signals reach it.
    *
-   * `ip netns exec` does what entering the namespace alone would not: it puts the namespace's own hosts file in the place of /etc/hosts.
+   * `ip netns exec` does what entering the namespace alone would not: it puts the namespace's own hosts file in place of /etc/hosts.
    * Anyone who the program runs as, it can't change the rules that send its connections to the sidecar, nor leave the namespace.
    */
   command(argv: readonly [string, ...string[]], { uid, gid, cwd, env }: CommandOptions = {}): SpawnCommand {

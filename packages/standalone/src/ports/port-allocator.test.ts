@@ -25,7 +25,7 @@ function openAllocator(
 const newFile = (): string => join(folder(), 'ports.json')
 
 describe('PortAllocator', () => {
-  it('gives every purpose a port of its own, and the same one when it is asked for again', async () => {
+  it('gives every purpose its own port, and the same one when it is asked for again', async () => {
     const allocator = openAllocator(newFile())
     const first = await allocator.claim('shop/web-0', ['admin', 'metrics'])
     const other = await allocator.claim('shop/web-1', ['admin', 'metrics'])

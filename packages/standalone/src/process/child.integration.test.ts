@@ -25,7 +25,7 @@ function firstLine(child: Child): Promise<string> {
 }
 
 describe('startChild', () => {
-  it('starts a program that leads a session of its own', async () => {
+  it('starts a program that leads its own session', async () => {
     const child = await start('console.log(1); setInterval(() => {}, 1000)')
     await firstLine(child)
     expect(machineProcesses.find(child.pid)?.session).toBe(child.pid)

@@ -28,7 +28,7 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A program that was started, with everything that it starts itself: the leader of a session of its own. */
+/** A program that was started, with everything that it starts itself: the leader of its own session. */
 export class Child {
   readonly pid: number
   readonly stdin: Writable | null
@@ -49,7 +49,7 @@ export class Child {
         this.#isRunning = false
         sendSignal(-pid, 'SIGKILL')
         processes.remove(pid)
-        // What it said last is still to be read. Somebody who has left the session may hold the pipes for ever.
+        // What it said last is still to be read. Somebody who has left the session may hold the pipes forever.
         const settle = (): void => resolve({ code, signal })
         child.once('close', settle)
         setTimeout(settle, OUTPUT_WITHIN_MS).unref()

@@ -4,7 +4,7 @@ import type { ProcessRegistry } from '../process/process-registry.js'
 import { isRecord } from '../state/state-folder.js'
 import type { LoopbackRequest, ProgramCommand } from '../workload/instance-placement.js'
 
-/** A helper that no one has asked for this long is ended. */
+/** A helper that no one has requested this long is ended. */
 const IDLE_MS = 3000
 
 /**

@@ -51,7 +51,7 @@ export interface TransparentInstancePlacementOptions {
   readonly onAddress: (address: string | undefined) => void
 }
 
-/** An instance in a network namespace of its own: what it sends and receives goes through its sidecar without its knowledge. */
+/** An instance in its own network namespace: what it sends and receives goes through its sidecar without its knowledge. */
 export class TransparentInstancePlacement implements InstancePlacement {
   readonly mode = 'transparent'
   readonly interceptionMode = 'iptables'

@@ -10,7 +10,7 @@ const RETRY_MS = 60_000
 export interface RotationOptions {
   readonly certificate: ProxyCertificate
   readonly issue: () => Promise<ProxyCertificate>
-  /** Puts a new certificate in the place of the old one. */
+  /** Puts a new certificate in place of the old one. */
   readonly install: (certificate: ProxyCertificate) => void
   /** Told when no new certificate was to be had. It is tried again. */
   readonly onFailure: (error: unknown) => void

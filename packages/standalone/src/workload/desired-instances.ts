@@ -13,13 +13,13 @@ export interface DesiredInstance {
   /** `<namespace>/<name>` */
   readonly key: string
   readonly namespace: string
-  /** `<workload>-<index>`: the last part tells replicas apart, so that no two names meet. */
+  /** `<workload>-<index>`: the last part distinguishes replicas, so that no two names meet. */
   readonly name: string
   readonly workload: KindMap['Workload']
   readonly program: WorkloadProgram
   /** Sidecar class in lower case; undefined for a workload without a sidecar. */
   readonly sidecarClass: string | undefined
-  /** Equal texts: what runs can go on as it is. */
+  /** Equal texts: what runs can continue as it is. */
   readonly fingerprint: string
 }
 

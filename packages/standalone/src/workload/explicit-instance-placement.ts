@@ -21,7 +21,7 @@ export interface ExplicitInstancePlacementOptions {
   readonly folder: string
 }
 
-/** An instance on the network of this machine: it shares one loopback address with all others, so that each listener has a port of its own. */
+/** An instance on the network of this machine: it shares one loopback address with all others, so that each listener has its own port. */
 export class ExplicitInstancePlacement implements InstancePlacement {
   readonly mode = 'explicit'
   readonly interceptionMode = 'none'

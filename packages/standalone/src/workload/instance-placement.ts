@@ -27,7 +27,7 @@ export type LoopbackRequest = (
   signal: AbortSignal,
 ) => Promise<number>
 
-/** Where one instance runs: on the network of this machine, or in a network namespace of its own. */
+/** Where one instance runs: on the network of this machine, or in its own network namespace. */
 export interface InstancePlacement {
   readonly mode: MeshMode
   readonly interceptionMode: 'iptables' | 'none'

@@ -84,7 +84,7 @@ export class Instance {
   describe(): RunningInstance {
     const { namespace, name, workload, sidecarClass = '' } = this.desired
     const { placement, prepared } = this.#entered ?? {}
-    // In a network namespace of its own it is not within reach.
+    // In its own network namespace it is not within reach.
     const adminPort = placement?.mode === 'explicit' ? prepared?.patch.admin?.port : undefined
     return {
       uuid: prepared?.uuid ?? '',

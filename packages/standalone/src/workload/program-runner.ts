@@ -39,7 +39,7 @@ export interface ProgramListener {
 export interface ProgramRunnerOptions {
   readonly program: WorkloadProgram
   readonly placement: InstancePlacement
-  /** The whole environment; asked for with every start. */
+  /** The whole environment; requested with every start. */
   readonly environment: () => Readonly<Record<string, string>>
   readonly restartPolicy: () => 'Always' | 'OnFailure' | 'Never'
   readonly processes: ProcessRegistry

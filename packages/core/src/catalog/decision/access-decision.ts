@@ -31,7 +31,7 @@ export interface AccountDecision {
   readonly allowed: boolean
   /** True: no sidecar is in front of these workloads, and the mesh speaks no plaintext to them. Nothing arrives that a rule could be about. */
   readonly unreachable?: true
-  /** True: these workloads have no sidecar and are spoken to in the clear, so that no one there decides anything. */
+  /** True: these workloads have no sidecar and are spoken to in plaintext, so that no one there decides anything. */
   readonly plaintext?: true
   readonly rule?: DecidingRule
   /** Why; for a denial what comes nearest to allowing the request, most relevant first. */

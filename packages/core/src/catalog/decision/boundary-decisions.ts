@@ -53,7 +53,7 @@ export class BoundaryDecisions {
     this.#context = context
   }
 
-  /** The service that a host name stands for where callers of the namespace ask for it; undefined for hosts outside the mesh. */
+  /** The service that a host name stands for where callers of the namespace request it; undefined for hosts outside the mesh. */
   serviceCalled(host: string, namespace: string): MeshService | undefined {
     const name = host.toLowerCase().replace(/\.$/, '')
     const service = this.#computation.read(serviceByHost, { host: name, readers: namespace })

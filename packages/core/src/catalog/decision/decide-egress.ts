@@ -42,7 +42,7 @@ export function decideEgress({ destinations, egressEnabled }: EgressPolicy, ques
   if (protocol === 'http') return decideRequest(onPort, egressEnabled, question)
   const found = onPort.find((destination) => takesConnection(destination, protocol, host))
   if (found !== undefined) return allow(found, host)
-  // Where hosts tell requests apart, everything on the port is read as HTTP.
+  // Where hosts distinguish requests, everything on the port is read as HTTP.
   const isRead = onPort.some((destination) => destination.protocol === 'http')
   if (egressEnabled && !isRead) return byGlobalEgress
   return nothing(host, port, isRead ? ', where requests are told by hosts' : '')

@@ -15,7 +15,7 @@ export interface OutsideCaller {
   readonly service?: MeshService
   /** Names in its certificate; absent or empty without one. */
   readonly principals?: readonly string[]
-  /** Server name that it asks for over TLS. */
+  /** Server name that it requests over TLS. */
   readonly serverName?: string
 }
 

@@ -105,6 +105,6 @@ function saysOf(
       ? outcome.allowed
       : undefined
   }
-  // A named port may lead to several ports of one account's workloads, each with an answer of its own.
+  // A named port may lead to several ports of one account's workloads, each with its own answer.
   return answers.includes(outcome.allowed) ? outcome.allowed : undefined
 }

@@ -107,7 +107,7 @@ function isSet(part: PolicyPart): part is PolicyPart<SetPart> {
   return part.part.kind === 'set'
 }
 
-/** Sets, and all others. Nothing below a set is also below something else: sets hold kinds that stand in no other part. */
+/** Sets, and all others. Nothing below a set is also below something else: sets hold kinds that are in no other part. */
 function split(children: readonly PolicyPart[]): readonly [readonly PolicyPart<SetPart>[], readonly PolicyPart[]] {
   return [children.filter(isSet), children.filter((child) => !isSet(child))]
 }

@@ -7,12 +7,12 @@ import { nameKey } from '../policy/parts/keys.js'
 import { allServicesInScope, scopeOf } from '../policy/parts/reach.js'
 import type { PolicyComputation } from '../policy-computation.js'
 
-/** Clients whose last answer is remembered, those asked for last. */
+/** Clients whose last answer is remembered, those requested last. */
 const REMEMBERED_CLIENTS = 10_000
 
 type Listing = EndpointsForClient['endpoints']
 
-/** Endpoints by client, with word on whether they changed since the client was last asked for. */
+/** Endpoints by client, with word on whether they changed since the client was last requested. */
 export class ClientEndpoints {
   readonly #computation: PolicyComputation
   readonly #last = new Map<string, Listing>()
@@ -40,7 +40,7 @@ export class ClientEndpoints {
   }
 
   #remember(key: string, listing: Listing): void {
-    // Deleting first moves the key to the end, so that the first key is the one asked for longest ago.
+    // Deleting first moves the key to the end, so that the first key is the one requested longest ago.
     this.#last.delete(key)
     this.#last.set(key, listing)
     if (this.#last.size <= REMEMBERED_CLIENTS) return

@@ -86,7 +86,7 @@ export class Participation {
   }
 
   #reasonOf({ cluster, sidecar }: Endpoint, proxy: ProxyKey | undefined): EndpointWithoutProxy['reason'] | undefined {
-    // What stands before an endpoint of another cluster is for that cluster to tell.
+    // What is in front of an endpoint of another cluster is for that cluster to tell.
     if (cluster !== '') return undefined
     if (sidecar === undefined) return 'noSidecar'
     if (proxy === undefined) return 'otherMesh'

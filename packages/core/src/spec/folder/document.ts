@@ -34,7 +34,7 @@ export class ParsedDocument {
   readonly faults: readonly SyntaxFault[]
   readonly #source: DocumentText
   #tree: Tree | undefined
-  /** Problems are few and asked for in bursts: the tree may stay while memory allows. */
+  /** Problems are few and requested in bursts: the tree may stay while memory allows. */
   #recent: WeakRef<Tree> | undefined
 
   constructor(source: DocumentText) {
@@ -49,7 +49,7 @@ export class ParsedDocument {
     const { value, faults } = tree.read()
     this.value = value
     this.faults = faults
-    // Decoding asks for places and texts right away; forget() drops the tree afterwards.
+    // Decoding requests places and texts right away; forget() drops the tree afterwards.
     this.#tree = tree
   }
 

@@ -142,7 +142,7 @@ class Resolver {
       const { object } = definition
       if (object === undefined) continue
       if (before?.file === file && this.#breaksScript(before.object, object, definition)) return before
-      // The object that is known already goes on, so that nothing seems changed where only lines moved.
+      // The object that is known already continues, so that nothing seems changed where only lines moved.
       return { object: before && sameContent(before.object, object) ? before.object : object, definition, file }
     }
     return before

@@ -2,7 +2,7 @@ import type { ObjectOrigin } from '../../problem.js'
 import { readClientCredential, type SecretReading } from '../../secrets/client-credential.js'
 import { isPlainObject } from '../shape.js'
 
-/** A Secret as it stands in a file. */
+/** A Secret as it is in a file. */
 export interface WrittenSecret {
   /** `<namespace>/<name>`. */
   readonly key: string

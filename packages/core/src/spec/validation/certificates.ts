@@ -7,7 +7,7 @@ import { doubt, fault, findings, pendingFault, refused, type CheckContext, type 
 /** Annotation of namespaces and pods that decides about sidecars. */
 const INJECTION = 'openservicemesh.io/sidecar-injection'
 
-/** Field of the MeshConfig that asks for the certificate of the ingress gateway. */
+/** Field of the MeshConfig that requests the certificate of the ingress gateway. */
 export const gatewayCertificateField = 'spec.certificate.ingressGateway'
 
 /** AccessCerts for names that their clients must not have: those of the mesh, of its ingress gateway, and of callers whom other namespaces trust. */

@@ -36,7 +36,7 @@ export interface CheckContext {
   readonly patterns: PatternChecker
   /** Who claims what, over the whole snapshot. */
   readonly claims: Claims
-  /** Of the object that is looked at. */
+  /** Of the object that is checked. */
   readonly suggestions: SuggestionBudget
 }
 
@@ -86,7 +86,7 @@ export function fault(code: SpecErrorCode, field: string, message: string): Find
   return { code, severity: 'error', field, message }
 }
 
-/** A fault that another object can still put right: one that is referred to, or one that stands in the way. */
+/** A fault that another object can still put right: one that is referred to, or one that is in the way. */
 export function pendingFault(code: SpecErrorCode, field: string, message: string): Finding {
   return { ...fault(code, field, message), pending: true }
 }
@@ -125,7 +125,7 @@ export function missing({ snapshot, suggestions }: CheckContext, kind: Kind, nam
   return `${kind} ${where} does not exist${didYouMean(name, namesOf(objects), suggestions)}`
 }
 
-/** One after the other: most are never asked for. */
+/** One after the other: most are never requested. */
 function* namesOf(objects: readonly MeshObject[]): Iterable<string> {
   for (const { metadata } of objects) yield metadata.name
 }

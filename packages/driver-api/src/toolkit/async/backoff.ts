@@ -8,7 +8,7 @@ export interface BackoffLimits {
 
 /**
  * Milliseconds to wait after so many failures in a row: at random between the first delay and one that doubles with each
- * failure, so that those who failed together do not come back together.
+ * failure, so that those who failed together do not return together.
  *
  * @param random - returns numbers from 0 to 1
  */

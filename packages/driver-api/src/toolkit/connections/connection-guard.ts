@@ -15,7 +15,7 @@ const MAX_FIRST_BYTES = 8 * 1024
 const BEGIN_MS = 1
 /**
  * Node.js accepts one connection in a turn of the event loop. While connections come, so many turns accept only, or the kernel's queue is full before those
- * in it are looked at, and new peers are turned away there.
+ * in it are checked, and new peers are refused there.
  */
 const MAX_ACCEPTING_TURNS = 32
 

@@ -2,7 +2,7 @@ import type { PoolLimits } from './connection-pool.js'
 
 /**
  * What a connection of a server goes through. `silent`: it has sent no complete first message. `waiting`: it waits for its turn to shake hands.
- * `handshaking`: TLS, and proving who it is where a server asks for that later. `anonymous`: open, of a peer without a verified certificate.
+ * `handshaking`: TLS, and proving who it is where a server requests that later. `anonymous`: open, of a peer without a verified certificate.
  * `authenticated`: open, of a peer with one.
  */
 export type ConnectionStage = 'silent' | 'waiting' | 'handshaking' | 'anonymous' | 'authenticated'
@@ -25,7 +25,7 @@ export interface HandshakeLimits extends StageLimits {
   readonly turns: number
   /** Of these, those of one source. Less than {@link turns}, so that another source needs not wait for it. */
   readonly turnsPerSource: number
-  /** A handshake that takes longer goes on, but others no longer wait for it. Milliseconds. */
+  /** A handshake that takes longer continues, but others no longer wait for it. Milliseconds. */
   readonly turnMs: number
 }
 
@@ -55,7 +55,7 @@ export const admissionLimits = {
   handshaking: { max: 96, maxPerKey: 64, timeoutMs: 10_000, turns: 16, turnsPerSource: 12, turnMs: 500 },
 } as const satisfies Pick<ServerConnectionLimits, 'silent' | 'waiting' | 'handshaking'>
 
-/** The same for servers of proxies, thousands of which may come back at once, from one address too. Sidecars wait 5 s for a connection with TLS. */
+/** The same for servers of proxies, thousands of which may return at once, from one address too. Sidecars wait 5 s for a connection with TLS. */
 export const proxyAdmissionLimits = {
   silent: { max: 1_024, maxPerKey: 512, timeoutMs: 5_000 },
   waiting: { max: 3_072, maxPerKey: 2_560, timeoutMs: 6_000, newestFirstAfterMs: 2_500 },

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 
-/** Under which the epoch stands in a filter chain's metadata. */
+/** Under which the epoch is in a filter chain's metadata. */
 const METADATA = 'openservicemesh.io'
 
 /**

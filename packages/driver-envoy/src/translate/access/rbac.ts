@@ -20,7 +20,7 @@ type PolicyInit = Init<typeof PolicySchema>
 /** A rule with the callers that it allows. */
 export interface ResolvedRule {
   readonly match: RouteMatch
-  /** `anyone`: no certificate is asked for. */
+  /** `anyone`: no certificate is requested. */
   readonly allow: PrincipalsPart | 'anyone'
 }
 
@@ -28,7 +28,7 @@ export interface ResolvedRule {
 export type Recognition =
   /** Identities of the mesh, by their URI. */
   | { readonly kind: 'identity'; readonly trustDomain: string }
-  /** Callers from outside, by any name that stands in the certificate. */
+  /** Callers from outside, by any name that is in the certificate. */
   | { readonly kind: 'name' }
 
 /**

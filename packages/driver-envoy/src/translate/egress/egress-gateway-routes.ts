@@ -62,7 +62,7 @@ export function egressGatewayRoutesOf(proxy: ProxyPart, reader: PolicyReader): E
   if (rules.gateways.length === 0) return NO_WAYS
   const tunnelOf = new Map(
     rules.gateways.map(({ egress, mode, targets }): [string, Tunnel] => {
-      // The host does not ask for what is not declared. If it did, nothing must leave past the gateways.
+      // The host does not request what is not declared. If it did, nothing must leave past the gateways.
       const usable = mode === 'http2tunnel' ? targets.filter(({ weight }) => weight > 0) : []
       return [egress, { name: names.tunnel(positiveWeights(usable)), targets: usable }]
     }),

@@ -66,7 +66,7 @@ function tunnelled(route: RouteInit, destination: Parameters<typeof requestDesti
   return { ...route, typedPerFilterConfig: requestDestination(destination) }
 }
 
-/** Transparent mode, with global egress: HTTP to hosts that no rule names goes on to the address that was dialled. */
+/** Transparent mode, with global egress: HTTP to hosts that no rule names continues to the address that was dialled. */
 export function passthroughVirtualHost(tunnel: Tunnel | undefined): Uint8Array {
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(ANY_HOST),

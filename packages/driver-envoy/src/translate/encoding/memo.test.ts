@@ -55,7 +55,7 @@ describe('Memo', () => {
     expect(memo.size).toBe(2)
   })
 
-  it('counts a result once however often a builder asks for it', () => {
+  it('counts a result once however often a builder requests it', () => {
     const { memo, square } = calculator()
     const lease = memo.lease(() => square(2) + square(2))
     expect(lease.value).toBe(8)

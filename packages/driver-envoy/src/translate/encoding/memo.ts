@@ -16,11 +16,11 @@ export interface Lease<T> {
 /**
  * Results by key, each built once and kept exactly as long as somebody needs it.
  *
- * Whatever is asked for while a result is being built belongs to that result: it stays as long as the result does. So the memory is bounded by what
+ * Whatever is requested while a result is being built belongs to that result: it stays as long as the result does. So the memory is bounded by what
  * live leases need, without a limit that would have to be guessed and without waiting for the garbage collector.
  */
 export class Memo {
-  /** What the result under construction has asked for so far. */
+  /** What the result under construction has requested so far. */
   #uses: Set<Entry> | undefined
   readonly #tables: { readonly size: number }[] = []
 

@@ -12,8 +12,8 @@ import { CALLERS_SECRET_PREFIX } from '../../resources/types.js'
 import type { ClusterShare } from '../routing/weights.js'
 
 /**
- * Names of xDS resources and of what stands in them. They are part of what users know: dashboards, statistics and `config_dump` show them, and they
- * are those of OSM. Names that OSM has no equal for belong to explicit mode, where each binding has a listener of its own.
+ * Names of xDS resources and of what is in them. They are part of what users know: dashboards, statistics and `config_dump` show them, and they
+ * are those of OSM. Names that OSM has no equal for belong to explicit mode, where each binding has its own listener.
  */
 export const names = {
   inboundListener: 'inbound-listener',

@@ -87,7 +87,7 @@ export function probeClusters(
   }))
 }
 
-/** How the workload is spoken to where the sidecar asks in the place of the one who asks it. */
+/** How the workload is spoken to where the sidecar asks in place of the one who asks it. */
 function towards(type: ProbeBinding['target']['type']): Init<typeof ClusterSchema> {
   switch (type) {
     case 'http':

@@ -37,7 +37,7 @@ const OUTSIDE_PROTOCOLS = ['h2', 'http/1.1']
 /**
  * The matches by which the callers of a part are told from others on one listener.
  *
- * Envoy follows the name of the hello first, and then does not turn back: who asks for a name of the mesh finds the chain of the mesh alone. A part that takes
+ * Envoy follows the name of the hello first, and then does not turn back: who requests a name of the mesh finds the chain of the mesh alone. A part that takes
  * such names as well has a second chain for them, which differs by what is offered in ALPN, so that it takes nothing from callers of the mesh.
  *
  * @param meshNames - SNI names that chains of the mesh have on the same port
@@ -63,7 +63,7 @@ export function ingressMatches(
 
 /**
  * The filter chain of a port for callers from outside the mesh. It takes connections of the given sources only; others find no chain, or that of the
- * mesh, which asks for a certificate of the mesh.
+ * mesh, which requests a certificate of the mesh.
  */
 export function ingressChain(
   { part, match, matchPort, drainEpoch }: IngressChain,

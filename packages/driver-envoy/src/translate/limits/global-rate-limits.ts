@@ -57,7 +57,7 @@ export function countedRequests(limit: HttpGlobalRateLimit): Any {
   })
 }
 
-/** Descriptors of a virtual host or route. Those of a route stand in for those of its virtual host. */
+/** Descriptors of a virtual host or route. Those of a route replace those of its virtual host. */
 export function requestDescriptors(
   descriptors: readonly HttpRateLimitDescriptor[] = [],
 ): Init<typeof RouteRateLimitSchema>[] {

@@ -277,12 +277,12 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   const { proxy, reader, settings } = view
   const { outbound, outboundHttp } = proxy.listen
   const listen = proxy.mode === 'explicit' ? outboundHttp : outbound
-  // Short host names stand in routes, so that proxies of all namespaces can share one listener.
+  // Short host names are in routes, so that proxies of all namespaces can share one listener.
   const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
   const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
   const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
   const { key: egressGatewayRoutes } = view.egressGatewayRoutes
-  // What breaks them stands in routes.
+  // What breaks them is in routes.
   const { byCluster } = view.breakers
   const broken = proxy.mode === 'explicit' ? byCluster.size > 0 : [...byCluster.keys()]
   const shared = [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, egressGatewayRoutes, broken]

@@ -40,7 +40,7 @@ export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: Outb
 }
 
 /**
- * A service has a route configuration of its own. Envoy then uses its chain when the routes have arrived, and connections of a chain that is gone keep
+ * A service has its own route configuration. Envoy then uses its chain when the routes have arrived, and connections of a chain that is gone keep
  * their routes until they are drained.
  */
 function managerOf(part: OutboundPart, base: Any): Any {

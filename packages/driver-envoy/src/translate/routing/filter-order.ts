@@ -5,7 +5,7 @@ import type { HttpFilterSchema } from '@osm-ts/envoy-api/envoy/extensions/filter
 import type { Init } from '../encoding/encode.js'
 
 /**
- * Filters in the order in which traffic passes them. Order decides what an attacker can reach and what a limit counts, so it stands in one place,
+ * Filters in the order in which traffic passes them. Order decides what an attacker can reach and what a limit counts, so it is in one place,
  * with the reason beside each entry.
  */
 const filterOrder = {
@@ -62,7 +62,7 @@ export const HTTP_RBAC = 'envoy.filters.http.rbac'
 export const HTTP_HEADER_MUTATION = 'envoy.filters.http.header_mutation'
 /** Name of the HTTP filter under which virtual hosts and routes give their own limits. */
 export const HTTP_LOCAL_RATE_LIMIT = 'envoy.filters.http.local_ratelimit'
-/** Name of the HTTP filter by which routes answer in the place of what they lead to. */
+/** Name of the HTTP filter by which routes answer in place of what they lead to. */
 export const HTTP_CUSTOM_RESPONSE = 'envoy.filters.http.custom_response'
 /** Name of the HTTP filter that routes can take themselves out of. */
 export const HTTP_EXTERNAL_AUTHORIZATION = 'envoy.filters.http.ext_authz'

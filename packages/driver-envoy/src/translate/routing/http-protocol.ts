@@ -28,7 +28,7 @@ const upstreamHttp2Options: Init<typeof Http2ProtocolOptionsSchema> = {
  * Options of HTTP/2 towards clients.
  *
  * @param concurrentStreams - requests that a client may have under way on one connection. Undefined for the workload beside the proxy, whose memory pays for
- *   each of them first: a client may wait for ever for a connection that has reached its limit.
+ *   each of them first: a client may wait forever for a connection that has reached its limit.
  */
 export function downstreamHttp2Options(concurrentStreams: number | undefined): Init<typeof Http2ProtocolOptionsSchema> {
   return { ...windows, allowConnect: true, maxConcurrentStreams: concurrentStreams ?? UNLIMITED_STREAMS }

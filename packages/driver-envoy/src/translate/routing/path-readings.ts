@@ -14,8 +14,8 @@ import { ESCAPED_SLASH } from './path-rule.js'
 
 /*
  * Where escaped slashes are kept, an application may take them for slashes, and a rule must let in that path too. Envoy's rules cannot rewrite what they
- * look at, so the other readings of a path stand in the metadata of its request. A header takes the path there, because only headers can be rewritten into
- * metadata; it is removed on the way. Each reading ends in a slash more than the path has: the rewriting puts one in the place of the query.
+ * look at, so the other readings of a path are in the metadata of its request. A header takes the path there, because only headers can be rewritten into
+ * metadata; it is removed on the way. Each reading ends in a slash more than the path has: the rewriting puts one in place of the query.
  */
 
 type PermissionInit = Init<typeof PermissionSchema>

@@ -9,7 +9,7 @@ import { headerValue } from './matching.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
-/** Paths with an escaped slash or backslash. `\C` is any byte, so that bytes that are not UTF-8 cannot hide what stands beside them. */
+/** Paths with an escaped slash or backslash. `\C` is any byte, so that bytes that are not UTF-8 cannot hide what is beside them. */
 export const ESCAPED_SLASH = String.raw`\C*%(?:2[fF]|5[cC])\C*`
 
 /**
@@ -44,7 +44,7 @@ export const UTF8_PATH = String.raw`(?:${CHARACTER})*(?:\?[^\x00]*)?`
 
 /**
  * The first routes of every served virtual host: what the path rule of the mesh refuses is answered 400, and never rewritten, since authorization and
- * the application must read the same path. (`//` is merged and `#` refused before routes are looked at.)
+ * the application must read the same path. (`//` is merged and `#` refused before routes are checked.)
  */
 export function pathRuleRoutes(keepsEscapedSlashes: boolean): RouteInit[] {
   const matching = (regex: string): RouteInit['match'] => ({ pathSpecifier: { case: 'safeRegex', value: { regex } } })

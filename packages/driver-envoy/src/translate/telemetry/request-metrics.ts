@@ -16,7 +16,7 @@ import {
 import { type Init, pack } from '../encoding/encode.js'
 
 /*
- * Metrics of requests, counted by the calling proxy. What names the own workload stands in the metadata of listeners, so that filter chains stay the same
+ * Metrics of requests, counted by the calling proxy. What names the own workload is in the metadata of listeners, so that filter chains stay the same
  * for all proxies; what names the other side comes as headers of its answer, which go no further than the calling proxy.
  */
 

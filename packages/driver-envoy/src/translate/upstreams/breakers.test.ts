@@ -99,7 +99,7 @@ describe('statistical breakers', () => {
     }
   })
 
-  it('stand in chains that lead to what has one, and in no others', () => {
+  it('are in chains that lead to what has one, and in no others', () => {
     const { listener } = resourcesAsJson(
       translated('circuit-breaker.json', { 'bookstore/bookstore-v2|14001': breaker }),
     )

@@ -3,7 +3,7 @@ import type { CircuitBreakersSchema } from '@osm-ts/envoy-api/envoy/config/clust
 
 import type { Init } from '../encoding/encode.js'
 
-/** Envoy's own default of 1,024 would be a limit that no one asked for. */
+/** Envoy's own default of 1,024 would be a limit that no one requested. */
 const UNLIMITED = 0xffff_ffff
 
 /** Upper bounds of a cluster; absent ones do not limit. */

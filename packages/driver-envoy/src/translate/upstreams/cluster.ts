@@ -55,7 +55,7 @@ export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Ar
   })
 }
 
-/** How an upstream is spoken to; undefined: in the clear, or not at all where it asks for TLS that this driver has no certificates for. */
+/** How an upstream is spoken to; undefined: in plaintext, or not at all where it requests TLS that this driver has no certificates for. */
 export function transportSocketTo({ tls }: UpstreamPart, { trust }: Settings): ClusterInit['transportSocket'] {
   switch (tls.mode) {
     case 'mesh':

@@ -66,7 +66,7 @@ function rankOf({ priority, distance }: Group): string {
 }
 
 /**
- * Envoy's weights start at 1, so an endpoint without weight is left out. So is one behind a gateway that is reached in a way of its own, or by a path: the
+ * Envoy's weights start at 1, so an endpoint without weight is left out. So is one behind a gateway that is reached in its own way, or by a path: the
  * upstream's TLS would not fit it, and nothing of a service of the mesh goes out otherwise.
  */
 function isUsable(endpoint: PolicyEndpoint): boolean {

@@ -12,7 +12,7 @@ export function scenarioChecks(scenarios: readonly Scenario[], runner: LocalScen
     const steps = scenario.steps.map(({ title }) => title)
     const lacking = run.cases.flatMap(({ lacks }) => lacks ?? [])
     const [needs] = lacking
-    // What is not claimed stands in the report step by step, so that reports of several drivers have the same rows.
+    // What is not claimed is in the report step by step, so that reports of several drivers have the same rows.
     const notClaimed = needs === undefined ? [] : steps.map((title): Check => unclaimed(scenario, title, needs, runner))
     return [...notClaimed, ...run.cases.map((each) => claimed(run, each, turns, runner))]
   })

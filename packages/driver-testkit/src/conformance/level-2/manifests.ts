@@ -25,7 +25,7 @@ export interface Workload {
   readonly account?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly replicas?: number
-  /** Path that a kubelet asks for to learn whether it is ready. */
+  /** Path that a kubelet requests to learn whether it is ready. */
   readonly readyPath?: string
 }
 

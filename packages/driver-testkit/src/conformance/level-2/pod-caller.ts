@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { Answered, Asked, Call, CallAnswer } from '../../actor/protocol.js'
 import type { Kubectl } from './kubectl.js'
 
-/** A call has a bound of its own, which is lower. */
+/** A call has its own bound, which is lower. */
 const ANSWER_MS = 60_000
 
 /** Makes calls from inside a pod, over one `kubectl exec` for as long as there are calls. */

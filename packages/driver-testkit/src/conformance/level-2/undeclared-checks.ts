@@ -12,7 +12,7 @@ export type Prove = (fixture: ClusterFixture, signal: AbortSignal) => Promise<vo
 
 type MakeCheck = (name: string, proves: string, prove: Prove) => Check
 
-/** For features that the driver does not declare: that what asks for one is told, and not dropped without a word. The mesh asks the driver of its default class. */
+/** For features that the driver does not declare: that what requests one is told, and not dropped without a word. The mesh asks the driver of its default class. */
 export function undeclaredChecks(fixture: ClusterFixture, check: MakeCheck): readonly Check[] {
   const { mesh, sidecarClass, lacks } = fixture.options
   if (sidecarClass !== mesh.defaultClass) return []

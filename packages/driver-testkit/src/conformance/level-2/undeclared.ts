@@ -2,13 +2,13 @@ import type { OptionalFeature } from '@osm-ts/driver-api'
 
 import type { Manifest } from './kubectl.js'
 
-/** An object that asks for a feature. */
+/** An object that requests a feature. */
 export interface Asking {
   readonly feature: OptionalFeature
   readonly object: Manifest
 }
 
-/** Settings of the MeshConfig that ask for features, as its spec. */
+/** Settings of the MeshConfig that request features, as its spec. */
 export const askingSettings: readonly { readonly feature: OptionalFeature; readonly spec: object }[] = [
   { feature: 'dns-proxy', spec: { sidecar: { localDNSProxy: { enable: true } } } },
   { feature: 'remote-logging', spec: { observability: { remoteLogging: { enable: true } } } },
@@ -17,7 +17,7 @@ export const askingSettings: readonly { readonly feature: OptionalFeature; reado
 
 const policies = 'policy.openservicemesh.io/v1alpha1'
 
-/** Objects of a namespace that ask for features which not every class has. */
+/** Objects of a namespace that request features which not every class has. */
 export function askingObjects(namespace: string): readonly Asking[] {
   const account = (name: string): object => ({ kind: 'ServiceAccount', name, namespace })
   const own = (kind: string, spec: object): Manifest => ({

@@ -20,7 +20,7 @@ export interface LocalInstance {
   /** In explicit mode. */
   readonly allocations?: {
     readonly inbound?: Listeners
-    /** What is open to the outside has a listener of its own. */
+    /** What is open to the outside has its own listener. */
     readonly ingress?: Listeners
     readonly outboundHttp?: Listener
     readonly outboundTcp?: Listeners

@@ -159,7 +159,7 @@ export class ProgramMesh implements LocalMesh {
     rmSync(this.#scratch, { recursive: true, force: true })
   }
 
-  /** No one is left then who would end its children; each leads a group of its own. */
+  /** No one is left then who would end its children; each leads its own group. */
   #kill(): void {
     this.#child.kill('SIGKILL')
     for (const pid of [...this.#sidecars.values(), this.#controllerPid ?? 0]) {

@@ -8,7 +8,7 @@ function namesNamespace(list: readonly string[], namespace: string): boolean {
 }
 
 /**
- * True if workloads of a namespace without a sidecar are spoken to in the clear, and callers without one are let in there: the configuration says so, and
+ * True if workloads of a namespace without a sidecar are spoken to in plaintext, and callers without one are let in there: the configuration says so, and
  * permissive mode is on.
  */
 export const allowsPlaintext = defineQuery<CatalogState, string, boolean>({

@@ -125,7 +125,7 @@ function ownerOfDomain(context: Context, domain: string): string | undefined {
   return isServed ? `the Services of namespace ${namespace}` : undefined
 }
 
-/** Servers are asked for by name; an address is none (RFC 6066, section 3). */
+/** Servers are requested by name; an address is none (RFC 6066, section 3). */
 function serverNames(
   hosts: readonly Named<EgressHost>[],
   port: number,

@@ -96,7 +96,7 @@ describe('policies and EgressGateway objects', () => {
     expect(gateways(fixture, 'gateways/east-0')).toEqual({ '*': [west] })
   })
 
-  it('ask for nothing of gateways once the objects are gone', () => {
+  it('request nothing of gateways once the objects are gone', () => {
     const fixture = mesh()
     const names = ['rules', 'second'].map((name) => makeObjectKey('EgressGateway', 'gateways', name))
     fixture.apply([], names)

@@ -200,7 +200,7 @@ function isTls(originate: PlannedEgress['originate']): originate is EgressOrigin
  * could go anywhere.
  */
 function discovery({ protocol, port, target, originate }: PlannedEgress): UpstreamPart['discovery'] {
-  // The destination stays, without an address: no one else, and no global egress, must open it in the clear.
+  // The destination stays, without an address: no one else, and no global egress, must open it in plaintext.
   if (originate === 'unavailable') return { kind: 'static', addresses: [] }
   const isPlain = protocol === 'tcp' || protocol === 'tcp-server-first'
   if (isPlain || (protocol === 'https' && target === ANYWHERE)) return { kind: 'originalDestination', port }

@@ -26,7 +26,7 @@ export interface EgressOrigination {
   readonly credential: CredentialRef
   /** What the server's certificate is verified by. */
   readonly roots: CredentialRef
-  /** One of them must stand in the server's certificate; empty stands for the host. Sorted. */
+  /** One of them must be in the server's certificate; empty stands for the host. Sorted. */
   readonly subjectAltNames: readonly string[]
 }
 
@@ -85,7 +85,7 @@ function isTooLarge({ spec }: Egress, routes: readonly EgressRoute[], problems: 
   return true
 }
 
-/** False where the sidecar was to speak TLS and can't: nothing then leaves in the clear or without the certificate. */
+/** False where the sidecar was to speak TLS and can't: nothing then leaves in plaintext or without the certificate. */
 export function opensTo({ originate }: EgressSource, destination: EgressDestination): boolean {
   return originate === undefined || takesOrigination(destination)
 }

@@ -67,7 +67,7 @@ export const gatewayUpstreamPart = defineQuery<CatalogState, TargetPortRef, Poli
   compute: (context, key) => {
     const own = context.get(upstreamPart, key)
     if (own === undefined || own.part.tls.mode !== 'mesh') return undefined
-    // Tunnels carry what may leave for gateways alone, so that they never go out in the clear.
+    // Tunnels carry what may leave for gateways alone, so that they never go out in plaintext.
     const { plaintext: _, ...tls } = own.part.tls
     return makePart({ ...own.part, id: gatewayUpstreamId(key), protocol: 'http2', tls }, { origins: own.origins })
   },

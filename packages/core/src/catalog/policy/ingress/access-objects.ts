@@ -245,7 +245,7 @@ function doorOf(
   return sources.length === 0 ? undefined : { protocol, tls, serverNames, sources, principals: [] }
 }
 
-/** Sorted; undefined if names are asked for and none of them can be. */
+/** Sorted; undefined if names are requested and none of them can be. */
 function namesOf(hosts: readonly string[], field: string, problems: ProblemList): readonly string[] | undefined {
   const usable = hosts.flatMap((host, index) => {
     const name = host.toLowerCase()

@@ -31,7 +31,7 @@ interface OpenBackend {
 /** What is the same for all callers of a group. */
 type Terms = Pick<IngressAccessGroup, 'tls' | 'protocol' | 'principals' | 'matches' | 'backends'>
 
-/** Stands for clients that ask for a name which no backend has, or for none. */
+/** Stands for clients that request a name which no backend has, or for none. */
 const OTHER_NAMES = ''
 
 /**

@@ -44,7 +44,7 @@ export const openedPort = defineQuery<CatalogState, OpenedPortRef, OpenedPort>({
       accessKinds.flatMap((kind) => ownerOf(context, kind, key) ?? []),
     )
     const problems = contradictions.flatMap(({ loser, owner }) => contradicted(loser, owner.object))
-    // Anyone who may come in the clear may ask anything: no one's ranges or matches narrow that.
+    // Anyone who may come in plaintext may ask anything: no one's ranges or matches narrow that.
     if (context.get(allowsPlaintext, key.namespace))
       return { groups: [...groups.filter(({ tls }) => tls !== 'none'), anyoneInTheClear], problems }
     return { groups, problems }
@@ -175,7 +175,7 @@ function buildPart(
   )
 }
 
-/** Route limits stand at the top of the part, not among the rules, as those of callers of the mesh do. */
+/** Route limits are at the top of the part, not among the rules, as those of callers of the mesh do. */
 function limitOrigins({ origins }: ServedLimits): Origins {
   return Object.fromEntries(
     Object.entries(origins).map(([pointer, sources]) => [pointer.replace(/^\/rules\//, '/'), sources]),

@@ -28,7 +28,7 @@ export function framePart<P extends Part, Member extends keyof P & string>(
     const member = members.find((candidate) => candidate === name)
     return { member, text: `${JSON.stringify(name)}:${member === undefined ? canonicalJson(fields[name]) : ''}` }
   })
-  // Neighbours that are known stand in one piece, so that a part of twenty members is put together from a few.
+  // Neighbours that are known are in one piece, so that a part of twenty members is put together from a few.
   const pieces: { readonly member: Member | undefined; readonly text: string }[] = []
   for (const place of places) {
     const last = pieces.at(-1)

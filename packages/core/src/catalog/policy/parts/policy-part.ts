@@ -43,7 +43,7 @@ export function samePart(a: PolicyPart | undefined, b: PolicyPart | undefined): 
 
 /**
  * What stays of two equal parts: the older one, with the origins of the newer. The same rules may come from other objects than before; that is no
- * change of policy, but anyone who asks for origins should hear of it.
+ * change of policy, but anyone who requests origins should hear of it.
  */
 export function keepPart<T extends PolicyPart | undefined>(before: T, after: T): T {
   if (before !== undefined && after !== undefined) before.origins = after.origins

@@ -38,7 +38,7 @@ const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPa
     if (members.length === 0) return undefined
     return makePart<SetPart>(
       {
-        // Members of parts that are created again all the time stand in the order of canonical JSON, so that none need be sorted.
+        // Members of parts that are created again all the time are in the order of canonical JSON, so that none need be sorted.
         id: `${of}/${namespace}`,
         kind: 'set',
         members: members.map(({ part, hash }) => ({ hash, id: part.id })),

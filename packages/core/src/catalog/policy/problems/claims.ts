@@ -60,7 +60,7 @@ const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
 
 /**
  * Addresses that more than one service claims on a port. The strongest claim holds, of equal ones the first by namespace and name. There are hardly
- * ever any, so that anyone who reads this is seldom disturbed.
+ * ever any, so that anyone who reads this is rarely disturbed.
  */
 export const contestedAddresses = defineQuery<CatalogState, number, readonly ContestedAddress[]>({
   name: 'contested-addresses',
@@ -165,7 +165,7 @@ export function servicesSharing(
   return [...others.values()].sort(compareNames)
 }
 
-/** The service, then each of its instances that can be called by a name of its own. */
+/** The service, then each of its instances that can be called by its own name. */
 export function withInstances(context: QueryContext<CatalogState>, service: MeshService): readonly MeshService[] {
   const instances = context.get(podServices, service)
   return [service, ...instances.map(({ hostname }) => ({ ...service, name: `${hostname}.${service.name}` }))]

@@ -251,7 +251,7 @@ function ingressBindings(context: Context, instance: Instance): readonly BoundIn
 
 /**
  * Where the application answers: on the loopback, or on the workload's own address for applications that bind nothing else. With interception the
- * kernel sends connections to the loopback on to the own address; those that the proxy makes to the own address come back to the proxy.
+ * kernel sends connections to the loopback on to the own address; those that the proxy makes to the own address return to the proxy.
  */
 function localAddress(context: Context, { spec }: Instance): string {
   const [first] = spec.addresses

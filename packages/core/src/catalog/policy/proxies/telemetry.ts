@@ -80,7 +80,7 @@ function collector(
 }
 
 /**
- * The `mesh` part with another access log, by its canonical JSON: whichever Telemetry asks for it, equal settings are one part. So no Telemetry is named
+ * The `mesh` part with another access log, by its canonical JSON: whichever Telemetry requests it, equal settings are one part. So no Telemetry is named
  * as its origin.
  */
 const meshPartWith = defineQuery<CatalogState, string, PolicyPart<MeshPart>>({

@@ -155,7 +155,7 @@ function outboundOrigins(port: MeshServicePort, { routes }: RoutePlan, service: 
   return { '': [whole], ...Object.fromEntries(routes.map(({ origins }, index) => [pointer(index), origins])) }
 }
 
-/** What clients of a service need: its ports, those of its instances with a name of their own, and the upstreams that their routes lead to. */
+/** What clients of a service need: its ports, those of its instances with their own name, and the upstreams that their routes lead to. */
 export interface CalledParts {
   readonly ports: readonly ServicePortRef[]
   readonly upstreams: readonly TargetPortRef[]

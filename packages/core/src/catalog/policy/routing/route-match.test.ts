@@ -60,7 +60,7 @@ describe('translateMatch', () => {
     })
   })
 
-  it('asks for a header that may have any value', () => {
+  it('requests a header that may have any value', () => {
     expect(matchOf({ headers: [{ 'x-debug': '.*' }] })).toEqual({
       ok: true,
       match: { headers: [{ name: 'x-debug', match: { type: 'present' } }] },

@@ -72,7 +72,7 @@ export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel 
 
 /**
  * True if the mesh serves a Service. One with a selector is served whatever it selects now: scaled to zero it must not turn into a destination outside,
- * which global egress would reach in the clear. One without a selector is served if workloads of the mesh, another cluster or a TrafficSplit are behind
+ * which global egress would reach in plaintext. One without a selector is served if workloads of the mesh, another cluster or a TrafficSplit are behind
  * it, or while no one can say who is. Everything else is outside, and Egress rules say what happens.
  */
 function isServed(context: Context, { spec, metadata: { namespace, name } }: KindMap['Service']): boolean {
@@ -132,7 +132,7 @@ export interface PodService {
   readonly endpoints: readonly Endpoint[]
 }
 
-/** Instances of a headless service that have a host name of their own; sorted by host name. */
+/** Instances of a headless service that have their own host name; sorted by host name. */
 export const podServices = defineQuery<CatalogState, MeshService, readonly PodService[]>({
   name: 'pod-services',
   keyOf: nameKey,

@@ -75,7 +75,7 @@ export interface UpstreamConnection {
   readonly origins: Origins
 }
 
-/** Towards a service. An instance of a headless service without a setting of its own takes the service's. */
+/** Towards a service. An instance of a headless service without its own setting takes the service's. */
 export function upstreamConnection(context: Context, service: MeshService, protocol: Protocol): UpstreamConnection {
   const name = context.get(settingOfService, service) ?? context.get(settingOfService, calledService(service).parent)
   return settingConnection(context, name, protocol)
@@ -104,7 +104,7 @@ export interface ServedLimits {
   /** Of `inbound` and `ingress` parts. */
   readonly members: { readonly rateLimits?: RateLimits }
   readonly routeLimits: readonly RouteLimits[]
-  /** Of both, where `routeLimits` stand in the rules of an `inbound` part. */
+  /** Of both, where `routeLimits` are in the rules of an `inbound` part. */
   readonly origins: Origins
 }
 
