@@ -15,7 +15,7 @@ export interface FuzzTarget {
   readonly maxBytes?: number
   /** Milliseconds of processor time that any input may take beside what its length allows; 100 if absent. */
   readonly budgetMs?: number
-  /** Text that stands in inputs of the corpus and must never be in an outcome. */
+  /** Text that is in inputs of the corpus and must never be in an outcome. */
   readonly secret?: string
   /** Parses an input. Throws if an invariant does not hold, so that an expected error has to be caught: see `outcomeOf`. */
   readonly run: (input: Uint8Array) => Outcome

@@ -85,7 +85,7 @@ describe('the page', () => {
   })
 })
 
-describe('what stands in the repository', () => {
+describe('what is in the repository', () => {
   it('holds, and is on the page', async () => {
     expect(await checkCompatibility({ fix: false })).toEqual([])
   })

@@ -16,7 +16,7 @@ describe('what the chart renders', () => {
     const make = async (kind: 'Namespace' | 'ServiceAccount', metadata: { name: string; namespace?: string }) =>
       server.api.create(resourceTypes[kind], { apiVersion: 'v1', kind, metadata }, { signal })
     await make('Namespace', { name: namespace })
-    // Nothing makes it here as a controller manager would, and pods without an account of their own need it.
+    // Nothing makes it here as a controller manager would, and pods without their own account need it.
     await make('ServiceAccount', { name: 'default', namespace })
   })
 

@@ -309,7 +309,7 @@ describe('values of users', () => {
     }
   })
 
-  it('give each class a port of its own', () => {
+  it('give each class its own port', () => {
     const manifests = render({
       osm: { sidecarDrivers: [driver('envoy'), driver('pipy', 6060), driver('other', 7000)] },
     })

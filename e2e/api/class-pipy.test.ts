@@ -39,7 +39,7 @@ describe('a mesh of class pipy', () => {
     const uuid = metadata.labels?.['osm-proxy-uuid'] ?? ''
     expect(sidecar).toMatchObject({
       image: 'flomesh/pipy:1.5.18',
-      // Pipy does not end by itself when it is told to: what stands before it does that.
+      // Pipy does not end by itself when it is told to: what is in front of it does that.
       command: ['/bin/sh', '-c', expect.stringContaining('trap '), 'init-wrapper', 'pipy'],
       securityContext: { runAsUser: 1500, readOnlyRootFilesystem: true },
     })

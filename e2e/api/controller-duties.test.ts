@@ -137,7 +137,7 @@ describe('the leading controller', () => {
     )
   })
 
-  it('issues certificates to callers outside into Secrets, for as long as somebody asks for them', async () => {
+  it('issues certificates to callers outside into Secrets, for as long as somebody requests them', async () => {
     const accessCert = (name: string): Promise<unknown> =>
       objects.apply(
         `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: AccessCert\nmetadata: { name: caller, namespace: ${shop} }\n` +

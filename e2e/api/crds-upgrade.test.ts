@@ -14,7 +14,7 @@ import { untilNoConflict } from './support/until-no-conflict.js'
 const signal = AbortSignal.timeout(240_000)
 const namespace = 'shop'
 
-/** Fields by which these tests tell objects apart. */
+/** Fields by which these tests distinguish objects. */
 interface Seen extends KubernetesObject {
   readonly spec: Readonly<Record<string, unknown>>
 }

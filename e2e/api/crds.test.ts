@@ -26,7 +26,7 @@ const namespace = 'shop'
 const definitions = customResourceDefinitions()
 const asBootstrap = { fieldManager: 'osm-bootstrap', force: true, signal } as const
 
-/** Fields by which these tests tell objects apart. */
+/** Fields by which these tests distinguish objects. */
 interface Seen extends KubernetesObject {
   readonly spec: Readonly<Record<string, unknown>>
   readonly status?: Readonly<Record<string, unknown>>

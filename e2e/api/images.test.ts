@@ -68,7 +68,7 @@ describe('npm run images', () => {
     images = await assemble('first', '--registry', 'registry.example/mesh', '--tag', 'tried')
   })
 
-  it('makes every image of the chart, under the name that was asked for', () => {
+  it('makes every image of the chart, under the name that was requested', () => {
     expect(images.map(({ name }) => name)).toEqual(
       [...programs, init].map((name) => `registry.example/mesh/${name}:tried`),
     )

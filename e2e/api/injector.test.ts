@@ -17,7 +17,7 @@ import { ClusterStandIn, InstalledMesh, prepareImages, type Container, type Pod 
 const signal = AbortSignal.timeout(600_000)
 const shop = 'inject-shop'
 const injection = 'openservicemesh.io/sidecar-injection'
-/** Nothing runs in the pods of this file: they are looked at, and that is all. */
+/** Nothing runs in the pods of this file: they are checked, and that is all. */
 const app = { name: 'app', image: 'localhost/nothing:v1' }
 
 describe('osm-injector behind a real API server', () => {
@@ -139,7 +139,7 @@ describe('osm-injector behind a real API server', () => {
     for (const manifest of alone) expect(containersOf(await create(manifest, true))).toEqual(['app'])
     const reasons = cluster.pod(mesh.namespace, 'osm-injector').program('osm-injector').log()
     for (const reason of ['host-network', 'disabled', 'not-enabled']) expect(reasons).toContain(`"reason":"${reason}"`)
-    // One that asks for itself in a namespace that says nothing gets it.
+    // One that opts in by itself in a namespace that says nothing gets it.
     expect(
       containersOf(await create(pod({}, { annotations: { [injection]: 'yes' } }, 'inject-quiet'), true)),
     ).toContain('sidecar')

@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 describe('following objects of a real API server', () => {
-  it('lists by pages and goes on with a watch', async () => {
+  it('lists by pages and continues with a watch', async () => {
     const namespace = await newNamespace()
     await Promise.all(Array.from({ length: 1_100 }, (_, index) => put(namespace, `m${String(index)}`, '1')))
     const pages: number[] = []
@@ -77,7 +77,7 @@ describe('following objects of a real API server', () => {
     ])
   })
 
-  it('goes on with its watch after the network was cut, without another list', async () => {
+  it('continues with its watch after the network was cut, without another list', async () => {
     const namespace = await newNamespace()
     await put(namespace, 'a', '1')
     const { informer, changes, lists } = await follow(await viaProxy(), namespace)
@@ -201,7 +201,7 @@ describe('writing to a real API server', () => {
     expect(await api.delete(ConfigMap, name, { signal, uid: created.metadata.uid! })).toBe(true)
   })
 
-  it('does not send a Secret back to anyone who asks for its metadata alone', async () => {
+  it('does not send a Secret back to anyone who requests its metadata alone', async () => {
     const metadata = { namespace: await newNamespace(), name: 'quiet' }
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata, data: { key: 'aHVzaA==' } }
     for (const write of ['create', 'replace'] as const) {

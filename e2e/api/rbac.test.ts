@@ -161,7 +161,7 @@ describe('what the programs may do', () => {
     await expect(usedVerbs('osm-controller', monitored)).resolves.toEqual(controllerVerbs)
   })
 
-  it('the controller holds further verbs only while an object asks for a Secret, and uses them', async () => {
+  it('the controller holds further verbs only while an object requests a Secret, and uses them', async () => {
     await mesh.createMonitoredNamespace(asking)
     await eventually(
       () => allowedVerbs('osm-controller', asking),
@@ -292,7 +292,7 @@ describe('what the programs may do', () => {
     })
   })
 
-  it('they have asked for nothing that they may not have, and for no Secrets across namespaces', async () => {
+  it('they have requested nothing that they may not have, and for no Secrets across namespaces', async () => {
     const outside = await asked(
       ({ objectRef }) =>
         objectRef?.resource === 'secrets' &&

@@ -143,7 +143,7 @@ describe('three controllers, each with a sidecar that refuses what the same obje
     )
   })
 
-  it('forget a sidecar that has left, and go on without a leader that has', async () => {
+  it('forget a sidecar that has left, and continue without a leader that has', async () => {
     const leaders = await Promise.all(controllers.map((controller) => controller.metric('osm_leader')))
     const leading = leaders.indexOf(1)
     const left = clients.filter((_, at) => at !== leading)

@@ -46,7 +46,7 @@ const REPLACED_MS = 120_000
 /** The certificate that a server shows. */
 function shownBy(host: string, port: number): Promise<X509Certificate | undefined> {
   return new Promise((resolve, reject) => {
-    // What it shows is looked at, no matter who has signed it.
+    // What it shows is checked, no matter who has signed it.
     const socket = connect({ host, port, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerX509Certificate())
       socket.destroy()
@@ -113,7 +113,7 @@ describe('two controllers and two injectors', () => {
 
   /**
    * Connects to every controller as the sidecar of the client; gives what each tells it. The sidecar itself runs as well: whichever of the two connects
-   * takes the place of the other at that controller, which then comes back.
+   * takes the place of the other at that controller, which then returns.
    */
   async function listen(): Promise<{ readonly told: readonly Told[]; readonly close: () => void }> {
     const file = await filesOf(pods[1])

@@ -26,7 +26,7 @@ describe('the API server of the tests', () => {
     await expect(server.api.read('/version', signal)).resolves.toMatchObject({ major: '1', minor: '34' })
   })
 
-  it('listens on an address of its own that is not loopback', () => {
+  it('listens on its own address that is not loopback', () => {
     expect(server.address).not.toMatch(/^127\./)
     expect(server.url).toContain(server.address)
   })

@@ -275,7 +275,7 @@ describe('a mesh that is read from an API server', () => {
   })
 })
 
-/** A MeshConfig as users write it; the text tells two apart. */
+/** A MeshConfig as users write it; the text distinguishes two. */
 function config(logLevelOf: string) {
   return {
     sidecar: { sidecarClass: 'envoy', logLevel: logLevelOf === 'first' ? 'error' : 'warn' },

@@ -8,7 +8,7 @@ import { ClusterStandIn, prepareImages, requestFrom, type Deployment, type Job }
 const signal = AbortSignal.timeout(120_000)
 const namespace = 'stand-in-test'
 
-describe('what stands in for the rest of a cluster', () => {
+describe('what replaces the rest of a cluster', () => {
   let server: ApiServer
   let cluster: ClusterStandIn
 

@@ -21,7 +21,7 @@ const trustDomain = 'trust.example'
 const url = `http://server.${shop}.svc.cluster.local/books`
 const meshed = ['server', 'client', 'stranger'] as const
 
-describe('a mesh with a trust domain of its own', () => {
+describe('a mesh with its own trust domain', () => {
   let server: ApiServer
   let cluster: ClusterStandIn
   let mesh: InstalledMesh

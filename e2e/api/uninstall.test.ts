@@ -90,7 +90,7 @@ describe('a mesh that is uninstalled and installed again', () => {
     expect(pod.metadata.labels).not.toHaveProperty(['osm-proxy-uuid'])
   })
 
-  it('goes on with the same roots when it is installed again: old and new sidecars trust each other and follow it', async () => {
+  it('continues with the same roots when it is installed again: old and new sidecars trust each other and follow it', async () => {
     await mesh.helm('install', { values: {} })
     await expect(roots()).resolves.toEqual(rootsBefore)
     await mesh.bound(shop)

@@ -23,7 +23,7 @@ export type ClientsReport =
 
 type Acknowledged = Extract<ClientsReport, { type: 'acknowledged' }>
 
-/** Simulated proxies in a process of their own. */
+/** Simulated proxies in their own process. */
 export class Clients {
   readonly #process: ChildProcess
   readonly #listeners = new Set<(report: Acknowledged) => void>()

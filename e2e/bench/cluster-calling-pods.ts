@@ -25,7 +25,7 @@ interface Told {
   readonly at: number
 }
 
-/** Calls each URL again and again, with a connection of its own each time, and tells whenever another one answers than before. */
+/** Calls each URL again and again, with its own connection each time, and tells whenever another one answers than before. */
 const script = `
 const http = require('node:http')
 const [everyMs, ...urls] = process.argv.slice(1)

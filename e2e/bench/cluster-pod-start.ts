@@ -50,7 +50,7 @@ ask()
 `
 
 /**
- * Starts pods one after the other, in turns with a sidecar and without, whose application calls a server of its own kind from its first
+ * Starts pods one after the other, in turns with a sidecar and without, whose application calls its own server kind from its first
  * moment on.
  */
 export async function measurePodStart(options: PodStartOptions): Promise<PodStartFigures> {

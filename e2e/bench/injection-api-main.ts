@@ -6,7 +6,7 @@ import { type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import { FakeApiServer } from '../../packages/kubernetes/test/fake-api-server.js'
 import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
 
-// An API server for the injector under test, in a process of its own: it takes no time from the injector, and every Secret is a request over a socket.
+// An API server for the injector under test, in its own process: it takes no time from the injector, and every Secret is a request over a socket.
 // It prints its address, and ends with its standard input.
 
 const SECRETS = `/api/v1/namespaces/${BENCH_NAMESPACE}/secrets`
@@ -19,7 +19,7 @@ server.put(resourceTypes.Namespace, {
 })
 server.put(resourceTypes.MeshConfig, { name: 'osm-mesh-config', namespace: 'osm-system' }, { spec: meshConfigSpec })
 
-// Secrets of pods are read, answered and forgotten. No one asks for them, tens of thousands of them would make this process pause for its own heap in the middle of
+// Secrets of pods are read, answered and forgotten. No one requests them, tens of thousands of them would make this process pause for its own heap in the middle of
 // reviews, and whatever else it did would count as the injector's time.
 let created = 0
 server.takeFirst = (request, response) => {

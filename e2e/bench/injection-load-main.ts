@@ -4,7 +4,7 @@ import type { LoadOptions, LoadResult } from './injection-load.js'
 import { BENCH_NAMESPACE, benchPod } from './injection-pods.js'
 import { ReviewConnections } from './review-connections.js'
 
-// Asks the injector what an API server would, from a process of its own. Takes the options as its argument and prints the result, both JSON.
+// Asks the injector what an API server would, from its own process. Takes the options as its argument and prints the result, both JSON.
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
 const { load } = options

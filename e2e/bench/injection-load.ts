@@ -30,7 +30,7 @@ export interface LoadResult {
 }
 
 /**
- * Runs the load in a process of its own. Gives one result for each rate, and one for a closed loop.
+ * Runs the load in its own process. Gives one result for each rate, and one for a closed loop.
  *
  * @param program - the bundle of injection-load-main.ts
  */

@@ -1,4 +1,4 @@
-/** Namespace of the pods that are looked at. */
+/** Namespace of the pods that are checked. */
 export const BENCH_NAMESPACE = 'shop'
 
 /** MeshConfig of the mesh under test. */

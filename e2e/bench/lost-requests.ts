@@ -76,7 +76,7 @@ export async function measureLostRequests(options: LostRequestsOptions): Promise
   }
 }
 
-/** Kinds of changes, each in a file of its own. None of them takes the client's access away, and none makes sidecars send a request again. */
+/** Kinds of changes, each in its own file. None of them takes the client's access away, and none makes sidecars send a request again. */
 const changes: readonly { readonly file: string; readonly at: (n: number) => readonly string[] }[] = [
   { file: 'split.yaml', at: (n) => [trafficSplit('shop/store', 'store', { v1: 1 + n, v2: 300 - n })] },
   {

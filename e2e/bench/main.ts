@@ -234,7 +234,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       keepPerCycle: Number(values['keep-per-cycle'] ?? 0),
       programs: { ...scalePrograms, probe: new URL('./bench-soak-probe.mjs', import.meta.url).href },
     })
-    // Anyone who asks for it wants to know; in a run of all it is a figure as others are.
+    // Anyone who requests it wants to know; in a run of all it is a figure as others are.
     if (!figures.passed && positionals.includes('soak')) process.exitCode = 1
     return figures
   },

@@ -126,7 +126,7 @@ function client(permissive = false): readonly WrittenObject[] {
   return [meshConfig(permissive), account(MEASURED), instance(MEASURED, 0, [8080])]
 }
 
-/** Services, each with a workload of its own. */
+/** Services, each with its own workload. */
 function services(size: number): readonly WrittenObject[] {
   return numbers(size).flatMap((n) => [
     account(serviceName(n)),

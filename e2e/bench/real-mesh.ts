@@ -17,7 +17,7 @@ export interface MeshPrograms {
   readonly controllerProgram: string
 }
 
-/** A mesh with real sidecars, in explicit mode, over a folder of its own. */
+/** A mesh with real sidecars, in explicit mode, over its own folder. */
 export class RealMesh {
   readonly mesh: RunningMesh
   /** A folder for whatever else a benchmark writes; it is removed in the end. */

@@ -22,7 +22,7 @@ export interface RecomputationCounts {
 
 const hub = [{ namespace: 'hub', name: 'hub' }]
 
-/** Changes the same endpoint in meshes of different sizes. One service may call it; each proxy is a service of its own. */
+/** Changes the same endpoint in meshes of different sizes. One service may call it; each proxy is its own service. */
 export function measureRecomputation(strangers: readonly number[]): readonly Recomputation[] {
   const counted = strangers.map((count) => ({ strangers: count, counts: countsWith(count) }))
   const first = counted[0]?.counts

@@ -3,7 +3,7 @@ import { connect, type TLSSocket } from 'node:tls'
 
 import type { LoadOptions } from './injection-load.js'
 
-/** What came back. */
+/** What returned. */
 export interface ReviewAnswer {
   readonly status: number
   readonly body: Buffer

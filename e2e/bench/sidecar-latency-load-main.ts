@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { RawClient } from '../dataplane/support/differential/raw-http.js'
 import type { LatencyLoad, LatencySamples } from './sidecar-latency.js'
 
-// A process of its own, so that nothing else takes its turns: sends one request at a time, to each path in turn, and reports how long each took.
+// Its own process, so that nothing else takes its turns: sends one request at a time, to each path in turn, and reports how long each took.
 process.once('message', (load: LatencyLoad) => {
   run(load).then(
     (samples) => {

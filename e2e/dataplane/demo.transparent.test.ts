@@ -5,7 +5,7 @@ import { kernelTestObstacle, namespaceNames } from './support/kernel.js'
 
 const LOOK_MS = 250
 
-/** Network namespaces that a process has made: the number of the process stands in their names. Test files run side by side, and others have theirs. */
+/** Network namespaces that a process has made: the number of the process is in their names. Test files run side by side, and others have theirs. */
 function namespacesOf(pid: number): readonly string[] {
   return namespaceNames().filter((name) => {
     const [, owner = ''] = /^osm-ts-([0-9a-z]+)[0-9a-z]{2}-/.exec(name) ?? []

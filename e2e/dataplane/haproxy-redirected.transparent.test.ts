@@ -23,7 +23,7 @@ const SILENCE_MS = 20_000
 
 const cut: InsideAnswer = { error: expect.stringMatching(/^(closed|ECONNRESET)$/) as unknown as string }
 
-/** What comes back for that, from outside of the mesh, until the other side ends; empty if it ends without a word. */
+/** What returns for that, from outside of the mesh, until the other side ends; empty if it ends without a word. */
 function reply(host: string, port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
     let heard = ''

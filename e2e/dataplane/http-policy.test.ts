@@ -107,7 +107,7 @@ describe('HTTP policy on real Envoys', () => {
     )
   })
 
-  it('goes on with the last good state when a file is broken, and says where', async () => {
+  it('continues with the last good state when a file is broken, and says where', async () => {
     await mesh.write(
       'split.yaml',
       'apiVersion: split.smi-spec.io/v1alpha4\nkind: TrafficSplit\nmetadata: { name: store, namespace: shop }\nspec:\n  service: store\n  backends:\n  - { service: store-v3, weight: -1 }\n',
@@ -126,7 +126,7 @@ describe('HTTP policy on real Envoys', () => {
     await expect(get('client', `${store}/books/1`)).resolves.toMatchObject({ status: 200, server: 'store-v3' })
   })
 
-  it('goes on with the last good rule when an expression is none', async () => {
+  it('continues with the last good rule when an expression is none', async () => {
     await mesh.write('policy.yaml', ...shopPolicy().map((document) => document.replace('"/buy"', '"/buy("')))
     const problem = await eventually(
       async () => (await mesh.problems()).find(({ code }) => code === 'OSM_SPEC_REGEX'),

@@ -122,7 +122,7 @@ if (obstacle !== undefined) {
       }
     })
 
-    it('sends connections to service addresses to the sidecar, and drops on the host what passes it by', async () => {
+    it('sends connections to service addresses to the sidecar, and drops on the host what bypasses it', async () => {
       const vip = network.vipRange.replace(/\.0\/24$/, '.7')
       const one = await network.addWorkload(
         { name: 'one', interception: {}, hosts: [{ address: vip, names: ['bookstore.bookstore'] }] },
@@ -137,7 +137,7 @@ if (obstacle !== undefined) {
         expect(greeting(inside(one), { host: 'bookstore.bookstore', port: 14001 })).toBe('sidecar:15001')
         expect(greeting(inside(one), { host: two.address, port: 14001 })).toBe('sidecar:15001')
         expect(greeting(inside(one, 1500), { host: two.address, port: 14001 })).toBe('sidecar:15003')
-        // The sidecar itself asks for a service address, as it never should: its packets end on the host.
+        // The sidecar itself requests a service address, as it never should: its packets end on the host.
         expect(greeting(inside(one, 1500), { host: vip, port: 14001 }, 500)).toMatch(/^(no answer|E(HOST|NET)UNREACH)$/)
         expect(await dial(vip, 14001)).toBe('EINVAL')
       } finally {
@@ -305,7 +305,7 @@ if (obstacle !== undefined) {
       expect(hostState()).toEqual(before)
     })
 
-    it('stands beside other networks of the same process', async () => {
+    it('is beside other networks of the same process', async () => {
       const other = await createMeshNetwork('free', signal)
       try {
         const one = await network.addWorkload({ name: 'one', ...none }, signal)
@@ -317,7 +317,7 @@ if (obstacle !== undefined) {
       expect(hostState().namespaces).toHaveLength(2)
     })
 
-    it('has an address range of its own when several networks are created at the same time', async () => {
+    it('has its own address range when several networks are created at the same time', async () => {
       const others = await Promise.all([1, 2, 3].map(async () => createMeshNetwork('free', signal)))
       try {
         expect(new Set([network, ...others].flatMap(({ subnet, vipRange }) => [subnet, vipRange])).size).toBe(8)

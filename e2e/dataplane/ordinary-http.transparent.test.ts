@@ -22,7 +22,7 @@ describe('HTTP that a mesh has no reason to refuse', () => {
 
   const inClient = (script: string, argument: string): string =>
     run('ip', ['netns', 'exec', namespace, process.execPath, app(script), argument])
-  /** What comes back until it has `until`. */
+  /** What returns until it has `until`. */
   const heard = (until: string, ...say: readonly string[]): string =>
     inClient('raw-client', JSON.stringify({ host: 'web.shop', port: PORT, say, until })).toLowerCase()
 

@@ -15,7 +15,7 @@ import { envoyBinary } from './support/mesh.js'
 
 const golden = new URL('../../packages/driver-envoy/src/testdata/out/probes.json', import.meta.url)
 
-/** Ports of the golden, by what stands behind them. */
+/** Ports of the golden, by what is behind them. */
 const workload = { http: 8080, https: 8443, silent: 3306, greeting: 6379, grpc: 9000 } as const
 const sidecar = { liveness: 15901, readiness: 15902, startup: 15903 } as const
 type Name = keyof typeof workload | keyof typeof sidecar

@@ -69,7 +69,7 @@ describe('requests of one connection', () => {
     const policy = await mesh.debug(`/debug/policy?uuid=${mesh.instance('shop/client').uuid}`)
     expect(policy).toMatch(new RegExp(`"http1PerRequestLoadBalancing":\\s*${perRequest}`))
     expect(policy).toMatch(new RegExp(`"http2PerRequestLoadBalancing":\\s*${perRequest}`))
-    // Endpoints come one after the other; each round has a connection of its own, and all of its requests are sent by it.
+    // Endpoints come one after the other; each round has its own connection, and all of its requests are sent by it.
     for (const [ask, what] of [
       [overHttp1, 'every instance over a connection of HTTP/1.1'],
       [overHttp2, 'every instance over a connection of HTTP/2'],

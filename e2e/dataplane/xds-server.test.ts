@@ -138,7 +138,7 @@ describe.each(['delta', 'sotw'])('real Envoys over %s', (xds) => {
   })
 
   it('are sent nothing, and lose no connection, when the controller is replaced', async () => {
-    // A withdrawal before: its mark must come back with the proxies.
+    // A withdrawal before: its mark must return with the proxies.
     await mesh.write('policy.yaml', ...shopPolicy(['client']))
     await eventually(
       () => throughProxy(mesh.proxyOf('shop/thief'), url),

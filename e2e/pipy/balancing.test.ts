@@ -28,7 +28,7 @@ describe('how a real sidecar chooses among endpoints', () => {
   const alike = (addresses: readonly string[]): Endpoints[number] =>
     addresses.map((each) => ({ address: each, weight: 1 }))
 
-  /** Has the client call endpoints in the clear, by HTTP and by TCP. */
+  /** Has the client call endpoints in plaintext, by HTTP and by TCP. */
   async function call(balancing: Upstream['balancing'], priorities: Endpoints): Promise<void> {
     const upstream: Upstream = {
       http2: false,

@@ -73,7 +73,7 @@ describe('answers that break off, through real sidecars', () => {
       )
       // What was broken off before anything of it had gone on is an answer of no one.
       expect(seen).toMatch(early)
-      // The next one has a connection of its own.
+      // The next one has its own connection.
       expect((await ask('whole')).body).toBe(body)
     })
 

@@ -55,7 +55,7 @@ describe('a real Pipy that starts while a root takes the place of another', () =
     await rm(folder, { recursive: true })
   })
 
-  /** Starts Pipy as the patch has it, with the roots as they stand in its files. Gives what the repo sees first. */
+  /** Starts Pipy as the patch has it, with the roots as they are in its files. Gives what the repo sees first. */
   async function firstSeen(
     signer: typeof before,
     bundle: readonly string[],
@@ -85,7 +85,7 @@ describe('a real Pipy that starts while a root takes the place of another', () =
       (count) => count > 0,
       { what: 'a handshake' },
     )
-    // A list is followed by what stands in it.
+    // A list is followed by what is in it.
     if (started.seen[0] !== 'refused')
       await eventually(
         () => started.seen.includes('main.js'),

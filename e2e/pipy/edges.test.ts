@@ -216,7 +216,7 @@ describe('the edges of the mesh on real sidecars', () => {
     for (const { socket } of connections) socket.destroy()
   })
 
-  it('open a circuit on statistics, and answer in the place of the upstream', async () => {
+  it('open a circuit on statistics, and answer in place of the upstream', async () => {
     const client = clientConfig(shop)
     const http = client.upstreams?.['http']
     if (http === undefined) throw new Error('the client calls an HTTP port')

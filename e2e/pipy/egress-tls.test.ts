@@ -34,7 +34,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
     await shop.stop()
   })
 
-  /** A server that asks for certificates of the partner, and says whose one was and which name was asked for. */
+  /** A server that requests certificates of the partner, and says whose one was and which name was requested. */
   async function serve(
     names: readonly string[],
     {
@@ -128,7 +128,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
     return status === 200 ? (JSON.parse(body) as unknown) : status
   }
 
-  it('shows the certificate of a Secret to a server that its roots have signed, and asks for it by its name', async () => {
+  it('shows the certificate of a Secret to a server that its roots have signed, and requests it by its name', async () => {
     const address = await serve(['pay.example'])
     const word = await call(address, usual, { [PARTNER]: material(client('buyer-1')) })
     expect(word.refused).toBeUndefined()
@@ -188,7 +188,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
     expect(await ask()).toBe(503)
   })
 
-  it('sends nothing in the clear to a server that speaks no TLS, nor without what it needs', async () => {
+  it('sends nothing in plaintext to a server that speaks no TLS, nor without what it needs', async () => {
     const address = await serve(['pay.example'])
     await call(shop.apps.http.address, usual, { [PARTNER]: material(client('buyer-1')) })
     expect(await ask()).toBe(503)
@@ -238,7 +238,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
     }
   })
 
-  it('says which credential it cannot use, and goes on with everything else', async () => {
+  it('says which credential it cannot use, and continues with everything else', async () => {
     const address = await serve(['pay.example'])
     const broken = { chain: 'none', key: 'none', roots: [partner.certificate] }
     const word = await call(address, usual, { [PARTNER]: broken, [OTHER]: material(client('buyer-1')) })

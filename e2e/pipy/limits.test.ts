@@ -27,7 +27,7 @@ describe('bounds on what a real sidecar asks of an upstream', () => {
     await shop.stop()
   })
 
-  /** Has the client call the app itself, in the clear, so that the app sees the very connections that are counted. */
+  /** Has the client call the app itself, in plaintext, so that the app sees the very connections that are counted. */
   async function call(upstream: Partial<Upstream>, route: Partial<Route> = {}, retries?: Retries): Promise<void> {
     const direct: Upstream = {
       http2: false,
@@ -137,7 +137,7 @@ describe('bounds on what a real sidecar asks of an upstream', () => {
     expect(app.connections() - before).toBe(1)
   })
 
-  it('answer in the place of an upstream that takes longer than a route allows', async () => {
+  it('answer in place of an upstream that takes longer than a route allows', async () => {
     await call({ http2: false }, { timeoutMs: 300 })
     expect(await statusOf('/now')).toBe(200)
     expect(await statusOf('/held')).toBe(504)

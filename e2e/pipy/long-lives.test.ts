@@ -35,7 +35,7 @@ describe('real sidecars that live long', () => {
     expect(await get()).toBe(200)
   })
 
-  it('go on with what they have while files do not fit together', async () => {
+  it('continue with what they have while files do not fit together', async () => {
     const broken = { ...shop.control.issue(client), privateKey: 'no key' }
     await shop.workers.client.renew(broken, ['no root'])
     await shop.until(() => shop.workers.client.output().includes('not usable'), true, 'words about it')

@@ -167,7 +167,7 @@ describe('records of requests by real sidecars', () => {
     if (level === 2) expect(client?.trace.id).toBe(server?.trace.id)
   })
 
-  it('keep the trace that a request has, with a span of its own on the way out at level 2', async () => {
+  it('keep the trace that a request has, with its own span on the way out at level 2', async () => {
     const headers = { 'x-b3-traceid': TRACE, 'x-b3-spanid': SPAN, 'x-b3-sampled': '1' }
     await log({ level: 1 })
     expect(seenBy(await call('/books/kept-1', { headers })).headers).toMatchObject(headers)

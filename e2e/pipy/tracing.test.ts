@@ -91,7 +91,7 @@ describe('spans of real sidecars', () => {
     expect(collector.received.map(({ body }) => body).join('')).not.toContain('secret')
   })
 
-  it('go on with the trace of the workload, and do what it has decided', async () => {
+  it('continue with the trace of the workload, and do what it has decided', async () => {
     await trace(0)
     const wanted = { 'x-b3-traceid': TRACE, 'x-b3-spanid': SPAN, 'x-b3-sampled': '1' }
     const { headers } = seenBy(await call('/books/known', wanted))

@@ -1,4 +1,4 @@
-// Says a line to tcp-echo and waits to hear it again. TCP has no status codes: 200 stands for "it came back", 0 for anything else.
+// Says a line to tcp-echo and waits to hear it again. TCP has no status codes: 200 stands for "it returned", 0 for anything else.
 import net from 'node:net'
 import { repeat } from './lib/client.mjs'
 import { createReporter } from './lib/report.mjs'

@@ -26,7 +26,7 @@ const oid = {
 /** Context tags of general names. */
 const generalName = { dns: 0x82, uri: 0x86, address: 0x87 } as const
 
-/** What stands in a certificate. Texts go in as they are, whatever they hold. */
+/** What is in a certificate. Texts go in as they are, whatever they hold. */
 export interface CertificateContent {
   readonly commonNames: readonly string[]
   readonly names: readonly { readonly type: keyof typeof generalName; readonly value: string }[]

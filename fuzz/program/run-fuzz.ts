@@ -6,7 +6,7 @@ import { fuzzTargets } from '../targets.js'
 import { findingsFolder } from './folders.js'
 import { type TargetResult, watchWorker } from './watch-worker.js'
 
-/** What was asked for on the command line. */
+/** What was requested on the command line. */
 export interface FuzzOptions {
   readonly targets: readonly string[]
   readonly seconds: string

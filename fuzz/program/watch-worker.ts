@@ -27,7 +27,7 @@ export interface TargetResult {
   }
 }
 
-/** Runs one target in a process of its own: one that hangs, or takes all memory, is a finding as well. */
+/** Runs one target in its own process: one that hangs, or takes all memory, is a finding as well. */
 export async function watchWorker(
   target: string,
   seconds: string,

@@ -234,7 +234,7 @@ export const driverTargets: readonly FuzzTarget[] = [
   },
 ]
 
-/** Each run has a folder of its own, whose name is in messages. */
+/** Each run has its own folder, whose name is in messages. */
 function withoutFolder(outcome: unknown): unknown {
   return JSON.parse(JSON.stringify(outcome).replaceAll(/osm-fuzz-\w+/g, 'osm-fuzz')) as unknown
 }

@@ -38,7 +38,7 @@ async function withFileAsync<T>(content: Uint8Array, use: (file: string) => Prom
   }
 }
 
-/** Each run has a folder of its own, whose name is in messages. */
+/** Each run has its own folder, whose name is in messages. */
 function withoutFolder(outcome: unknown): unknown {
   return JSON.parse(JSON.stringify(outcome).replaceAll(/osm-fuzz-\w+/g, 'osm-fuzz')) as unknown
 }

@@ -16,7 +16,7 @@ Every value of \`charts/osm\`. Names, meanings and, where the line does not say 
 This page is made from the comments in \`charts/osm/values.yaml\` by \`npm run check -- chart --fix\`; change them, not the page.
 `
 
-/** Longer defaults stand in values.yaml only. */
+/** Longer defaults are in values.yaml only. */
 const longestDefault = 60
 
 /**

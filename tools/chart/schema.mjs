@@ -25,7 +25,7 @@ export function valuesSchema(values) {
 
 /**
  * Values of OSM and osm-edge that have no place here, by what they stand in. The schema takes them, so that the templates can say what to do about them
- * where they would ask for something (charts/osm/templates/_minimums.tpl).
+ * where they would request something (charts/osm/templates/_minimums.tpl).
  * @type {Readonly<Record<string, Record<string, JsonSchema>>>}
  */
 const formerValues = {

@@ -32,7 +32,7 @@ describe('runTiers', () => {
     expect(code).toBe(0)
   })
 
-  it('goes on after a failure, and fails', async () => {
+  it('continues after a failure, and fails', async () => {
     const { code, last } = await runPlan([tier('check', 'exit 3'), tier('demo', 'true')])
     expect(last).toBe('1 passed, 1 failed, 0 skipped')
     expect(code).toBe(1)

@@ -14,7 +14,7 @@ const graceMilliseconds = 10_000
  */
 
 /**
- * Runs a shell command in a process group of its own. When its time is over, or the signal comes, the whole group is
+ * Runs a shell command in its own process group. When its time is over, or the signal comes, the whole group is
  * told to end and then killed. What it leaves behind when it ends by itself is killed too.
  * @param {string} command
  * @param {BudgetOptions} options

@@ -7,7 +7,7 @@ const effects = 'e2e/api/chart/value-effects.ts'
 const values = 'e2e/api/chart-values.test.ts'
 const chart = 'e2e/api/chart.test.ts'
 
-/** osm-edge served scripts and keys from a container of its own, over plain HTTP. */
+/** osm-edge served scripts and keys from its own container, over plain HTTP. */
 const repo = 'the repo of class pipy is part of osm-controller, at the port of the class'
 
 const noInterceptor = 'there is no interception by eBPF, which it is for'

@@ -72,7 +72,7 @@ function header({ path, type, mode, target = '' }, size) {
 }
 
 /**
- * The format has room for 100 bytes of name and 155 of what stands before its last slashes.
+ * The format has room for 100 bytes of name and 155 of what is in front of its last slashes.
  * @param {string} path
  */
 function splitName(path) {

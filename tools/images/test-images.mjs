@@ -59,7 +59,7 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, folder
 }
 
 /**
- * The driver package of class acme, as it stands in /drivers/acme of those images.
+ * The driver package of class acme, as it is in /drivers/acme of those images.
  * @returns {readonly { readonly path: string, readonly content: Buffer }[]}
  */
 export function testDriverFiles() {

@@ -8,7 +8,7 @@ import { temporaryFolders } from '../testing/temporary-folder.js'
 const folder = temporaryFolders()
 
 describe('hashInputs', () => {
-  it('tells inputs apart, also where their concatenation is equal', () => {
+  it('distinguishes inputs, also where their concatenation is equal', () => {
     expect(hashInputs(['ab', 'c'])).not.toBe(hashInputs(['a', 'bc']))
     expect(hashInputs(['a', 'b'])).toBe(hashInputs(['a', Buffer.from('b')]))
   })

@@ -43,7 +43,7 @@ describe('reportCounts', () => {
     }
   }
 
-  it('ends a run of its own with the final line', () => {
+  it('ends its own run with the final line', () => {
     expect(reported({})).toBe('3 passed, 1 failed, 2 skipped\n')
   })
 

@@ -117,7 +117,7 @@ function fieldsOf(schema, path) {
 }
 
 /**
- * Fields of a schema that hold a value of their own, as paths.
+ * Fields of a schema that hold their own value, as paths.
  * @param {object} schema one of the mesh
  * @returns {readonly string[]}
  */

@@ -62,7 +62,7 @@ function sourceFiles() {
 }
 
 /**
- * Mistakes in the tables themselves, and codes that are thrown but stand in no table.
+ * Mistakes in the tables themselves, and codes that are thrown but are in no table.
  * @param {readonly FileErrors[]} errors
  */
 export function findMistakes(errors) {

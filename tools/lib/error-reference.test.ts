@@ -44,7 +44,7 @@ describe('findMistakes', () => {
     expect(mistakes(table, "\nthrow new OsmError('OSM_HARBOUR_FULL', 'x')")).toEqual([])
   })
 
-  it('finds a code that stands in no table, with its place', () => {
+  it('finds a code that is in no table, with its place', () => {
     expect(mistakes(table, "\nthrow new OsmError('OSM_HARBOUR_FOGGY', 'x')")).toEqual([
       'packages/p1/src/a.ts:2: OSM_HARBOUR_FOGGY stands in no exported table of error codes',
     ])

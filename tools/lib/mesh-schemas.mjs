@@ -33,7 +33,7 @@ export async function loadMeshSchemas() {
     platform: 'node',
     format: 'esm',
     logLevel: 'silent',
-    // yaml asks for its own parts as CommonJS does.
+    // yaml requests its own parts as CommonJS does.
     banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire('file:///')" },
   })
   const [bundle] = outputFiles

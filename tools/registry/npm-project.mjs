@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { mustRun } from './packed-packages.mjs'
 
 /**
- * A folder of its own, outside of every other project, in which npm finds the packages of the registry. What those depend on comes from wherever npm gets it
+ * Its own folder, outside of every other project, in which npm finds the packages of the registry. What those depend on comes from wherever npm gets it
  * on this machine.
  * @param {string} folder
  * @param {string} name

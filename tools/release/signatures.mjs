@@ -25,7 +25,7 @@ export async function findCosign() {
 }
 
 /**
- * Signs with a key of its own, attests the bills of materials, and reads both back as a user would. A signature by another key has to be refused.
+ * Signs with its own key, attests the bills of materials, and reads both back as a user would. A signature by another key has to be refused.
  * @param {string} cosign
  * @param {string} folder that is empty
  * @param {readonly Subject[]} subjects in a registry

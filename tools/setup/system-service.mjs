@@ -3,7 +3,7 @@ import { run } from '../lib/process.mjs'
 import { installDebianPackages } from './debian-packages.mjs'
 
 /**
- * Installs packages of which one starts a system service, now and at every boot. No one asked for that: it goes again. A service that
+ * Installs packages of which one starts a system service, now and at every boot. No one requested that: it goes again. A service that
  * was there before is its user's own, and then there was nothing to install.
  * @param {readonly string[]} packages
  * @param {string} service

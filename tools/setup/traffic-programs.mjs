@@ -49,7 +49,7 @@ const archives = [
 ].map((name) => `/usr/share/java/${name}.jar`)
 
 /**
- * Brings the real clients and servers of the traffic corpus: Debian packages, Python packages in an environment of their own, and
+ * Brings the real clients and servers of the traffic corpus: Debian packages, Python packages in their own environment, and
  * programs in Go and Java, which are built. Everything but the Debian packages is cached.
  * @returns {Promise<TrafficPrograms>}
  */

@@ -37,7 +37,7 @@ export async function task(args) {
 }
 
 /**
- * A report is the last line of what the benchmarks print, or a file of its own over several lines.
+ * A report is the last line of what the benchmarks print, or its own file over several lines.
  * @param {string} path
  * @returns {unknown}
  * @throws SetUpError

@@ -123,7 +123,7 @@ async function ownProxy(name, args) {
 }
 
 /**
- * An example is a package of its own whose dependencies are not installed in this checkout: it is tried as one module, with the program that it brings.
+ * An example is its own package whose dependencies are not installed in this checkout: it is tried as one module, with the program that it brings.
  * @param {string} given folder relative to the root
  * @returns {Promise<Tried>}
  */

@@ -31,7 +31,7 @@ const steps = {
 }
 
 /**
- * Publishes what the project publishes to a registry of its own, and does from there what users and authors of drivers do. What the packages depend on comes from
+ * Publishes what the project publishes to its own registry, and does from there what users and authors of drivers do. What the packages depend on comes from
  * wherever npm gets it on this machine. Nothing stays but caches.
  * @type {import('../run-task.mjs').Task}
  */

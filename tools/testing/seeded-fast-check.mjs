@@ -8,12 +8,12 @@ fc.configureGlobal({ seed: Number(process.env.OSM_PROPERTY_SEED ?? 1_000_003) })
 const DEFAULT_RUNS = 100
 /**
  * Share of the runs of each property, in percent. `npm run check` takes a part of them, so as to be quick; `npm test`
- * takes all. A property with a seed of its own counts what that seed brings, and always runs in full.
+ * takes all. A property with its own seed counts what that seed brings, and always runs in full.
  */
 const percent = Number(process.env.OSM_PROPERTY_RUNS ?? 100)
 
 /**
- * As fast-check's, with the share of runs that was asked for.
+ * As fast-check's, with the share of runs that was requested.
  * @template Ts
  * @param {import('fast-check').IRawProperty<Ts>} property
  * @param {import('fast-check').Parameters<Ts>} [parameters]
@@ -30,7 +30,7 @@ const codePoint = fc
   .map((number) => String.fromCodePoint(number < 0xd800 ? number : number + 0x800))
 
 /**
- * As fast-check's. Its unit `binary` first makes a table of all characters, which takes a second of every process that asks for it; this one is as wide and
+ * As fast-check's. Its unit `binary` first makes a table of all characters, which takes a second of every process that requests it; this one is as wide and
  * does without.
  * @param {import('fast-check').StringConstraints} [constraints]
  */

@@ -11,7 +11,7 @@ import { conformanceCommand } from '../tasks/conformance.mjs'
 /** @typedef {import('../lib/counts.mjs').Counts} Counts */
 
 /**
- * What is tried: the arguments of `npm run conformance`. Class pipy has a tier of its own where there is a Pipy.
+ * What is tried: the arguments of `npm run conformance`. Class pipy has its own tier where there is a Pipy.
  * @type {readonly { readonly driver: string, readonly level: 0 | 1 }[]}
  */
 const tried = [

@@ -8,7 +8,7 @@ import type { Manifest } from './manifest.js'
 /** The chart of this repository. */
 export const chartFolder = new URL('../../../charts/osm', import.meta.url).pathname
 
-/** Values to render with: a file, or what stands in one. */
+/** Values to render with: a file, or what is in one. */
 export type Values = string | Readonly<Record<string, unknown>>
 
 /** How a helm command ended. */

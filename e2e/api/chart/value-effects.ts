@@ -6,7 +6,7 @@ export interface ValueEffect {
   readonly with?: Readonly<Record<string, unknown>>
   /** Titles of the objects that are rendered otherwise, made or left out. */
   readonly changes: readonly string[]
-  /** One of these stands in each of them. Absent: the value itself. */
+  /** One of these is in each of them. Absent: the value itself. */
   readonly shows?: readonly string[]
 }
 

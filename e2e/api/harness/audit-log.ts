@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** What the API server notes of a request: who asked for what, and how it was answered. */
+/** What the API server notes of a request: who requested what, and how it was answered. */
 export interface AuditEvent {
   readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic'
   readonly requestURI: string

@@ -49,7 +49,7 @@ export async function createPodNetwork(signal: AbortSignal): Promise<MeshNetwork
 }
 
 /**
- * Tries ranges at random until one is free, so that runs side by side seldom try the same one. That none is taken twice, createMeshNetwork sees to.
+ * Tries ranges at random until one is free, so that runs side by side rarely try the same one. That none is taken twice, createMeshNetwork sees to.
  */
 async function firstFree<T>(create: (plan: AddressPlan) => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {

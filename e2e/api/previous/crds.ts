@@ -49,7 +49,7 @@ const oldKinds: readonly OldKind[] = [
   },
 ]
 
-/** The CRDs as an older bootstrap left them: anything may stand in an object. */
+/** The CRDs as an older bootstrap left them: anything may be in an object. */
 export function previousCrds(): readonly KubernetesManifest[] {
   return oldKinds.map(({ group, kind, plural, shortName, versions }) => ({
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -53,7 +53,7 @@ const roundMs = 150
 const requestTimeoutMs = 20_000
 
 /**
- * Stands in for what a cluster has besides its API server, in the namespaces that it is given: for the controller manager (pods of
+ * Replaces what a cluster has besides its API server, in the namespaces that it is given: for the controller manager (pods of
  * Deployments and Jobs, EndpointSlices), the kubelet (the processes of pods, each pod with a network namespace and an address) and DNS
  * (hosts files). Only as much of each as these tests ask of it.
  */

@@ -45,7 +45,7 @@ export class InstalledMesh {
     this.namespace = `${options.name}-system`
   }
 
-  /** Makes the namespace and installs; comes back when helm says that everything is ready. */
+  /** Makes the namespace and installs; returns when helm says that everything is ready. */
   static async install(options: MeshOptions): Promise<InstalledMesh> {
     const mesh = new InstalledMesh(options)
     await options.cluster.createNamespace(mesh.namespace, { controlPlane: true })
@@ -119,7 +119,7 @@ export class InstalledMesh {
       .flatMap(({ addresses, conditions }) => (conditions.ready ? addresses : []))
   }
 
-  /** Makes a namespace whose pods get sidecars, with service accounts of these names; comes back when injection may begin. */
+  /** Makes a namespace whose pods get sidecars, with service accounts of these names; returns when injection may begin. */
   async createMonitoredNamespace(
     name: string,
     accounts: readonly string[] = [],

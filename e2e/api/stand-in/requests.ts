@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import type { RunningPod } from './running-pod.js'
 
-/** What came back: an answer, or why none came. */
+/** What returned: an answer, or why none came. */
 export interface Answer {
   readonly status: number
   readonly body: string

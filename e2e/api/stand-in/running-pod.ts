@@ -33,7 +33,7 @@ const enterWords = 3
 const defaultUser = 65_532
 
 /**
- * The processes of a pod: in a network namespace of its own, with its volumes and the token of its service account where pods look for
+ * The processes of a pod: in its own network namespace, with its volumes and the token of its service account where pods look for
  * them. What a kubelet would make of it.
  */
 export class RunningPod {

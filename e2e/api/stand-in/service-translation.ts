@@ -46,7 +46,7 @@ function targetsOf({ endpoints, ports }: Slice, portName: string): readonly stri
   return ready.flatMap(({ addresses }) => addresses).map((address) => `${address}:${String(port)}`)
 }
 
-/** Puts these rules in the place of those that a pod had; connections that are open stay where they are. */
+/** Puts these rules in place of those that a pod had; connections that are open stay where they are. */
 export async function translate(
   { namespace }: Pick<WorkloadNetwork, 'namespace'>,
   rules: readonly string[],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** Gives the program that follows a terminal of its own, and its input to that terminal; ends with the code of the program. */
+/** Gives the program that follows its own terminal, and its input to that terminal; ends with the code of the program. */
 const terminal = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 
 /** Runs a program at a terminal, where somebody types these lines. Gives its code, and all that the terminal showed. */

@@ -37,7 +37,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** osm-controller as a process of its own, the very bundle that is shipped. */
+/** osm-controller as its own process, the very bundle that is shipped. */
 export class ControllerProcess {
   readonly program: ChildProgram
   readonly address: string

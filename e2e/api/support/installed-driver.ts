@@ -16,7 +16,7 @@ export interface InstalledDriver {
 }
 
 /**
- * Publishes what drivers are made of to a registry of its own, builds the driver for HAProxy from there and publishes it as well, and installs that by its name.
+ * Publishes what drivers are made of to its own registry, builds the driver for HAProxy from there and publishes it as well, and installs that by its name.
  *
  * @param folder - that may be filled, and that users of containers get to
  */

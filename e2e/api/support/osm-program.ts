@@ -26,7 +26,7 @@ export interface OsmAnswer {
 /** Runs `osm` with a command line. */
 export type OsmProgram = (...args: readonly string[]) => Promise<OsmAnswer>
 
-/** The program as users run it, with a cluster of its own. */
+/** The program as users run it, with its own cluster. */
 export function osmProgram(options: OsmProgramOptions): OsmProgram {
   const env = environmentOf(options)
   return (...args) =>

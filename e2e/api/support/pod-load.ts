@@ -15,7 +15,7 @@ export interface LoadResult {
   readonly failures: Readonly<Record<string, number>>
 }
 
-/** What came back. Status 0 means no answer. */
+/** What returned. Status 0 means no answer. */
 export interface LoadAnswer {
   readonly status: number
   readonly body: string
@@ -55,7 +55,7 @@ export class PodLoad {
     })
   }
 
-  /** Sends one request on a connection of its own. */
+  /** Sends one request on its own connection. */
   ask(url: string): Promise<LoadAnswer> {
     return this.#tell('ask', { url })
   }

@@ -28,7 +28,7 @@ export interface WorkloadsStandInOptions {
 }
 
 /**
- * Stands in for what makes Deployments of a namespace run: for their controller, and for a kubelet that runs nothing and says of pods that they are ready. Their proxies
+ * Replaces what makes Deployments of a namespace run: for their controller, and for a kubelet that runs nothing and says of pods that they are ready. Their proxies
  * are simulated: they connect to the control plane of their class with the certificate that an injector would have given them.
  */
 export class WorkloadsStandIn {
@@ -60,7 +60,7 @@ export class WorkloadsStandIn {
     }
   }
 
-  /** What is gone is looked at no more in the next round, and what others have written is read again. */
+  /** What is gone is checked no more in the next round, and what others have written is read again. */
   async #attempt(signal: AbortSignal): Promise<void> {
     try {
       await this.#round(signal)
@@ -105,7 +105,7 @@ export class WorkloadsStandIn {
     const who = { api, osmNamespace, uuid: parseProxyUUID(uuid), account, signal }
     if (metadata.annotations?.['openservicemesh.io/sidecar-class'] === 'envoy') {
       const target = `${controller}:${String(ports.envoy)}`
-      // A controller turns a proxy away until it has heard of its pod; a real one comes back.
+      // A controller turns a proxy away until it has heard of its pod; a real one returns.
       return reconnecting(async () => {
         const proxy = await SimulatedProxy.connect({ ...who, target })
         return { failed: () => proxy.error !== undefined, close: () => proxy.close() }

@@ -16,7 +16,7 @@ import { ComputedPolicies } from '../computed-policies.js'
 import type { LimitFigures, LimitSize } from './limits.js'
 import { Replica, StandInSession } from './session.js'
 
-// One replica with so many sessions, in a process of its own: what an earlier one left would be measured with it. Takes the size as its argument, prints the figures, both JSON.
+// One replica with so many sessions, in its own process: what an earlier one left would be measured with it. Takes the size as its argument, prints the figures, both JSON.
 
 const { proxies, replicas, reach, changes } = JSON.parse(process.argv[2] ?? '') as LimitSize
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })

@@ -62,7 +62,7 @@ export interface Line {
 const KIBIBYTE = 1024
 const HEAP_MIB = 12_288
 
-/** Measures each size in a process of its own. */
+/** Measures each size in its own process. */
 export async function measureLimits(options: {
   readonly program: string
   readonly sizes: readonly LimitSize[]

@@ -88,7 +88,7 @@ export class StandInSession {
     return this.#stream.state === 'applied'
   }
 
-  /** Connects, and comes back when the proxy has everything. */
+  /** Connects, and returns when the proxy has everything. */
   async connect(policy: PolicyPart<ProxyPart>, credential: Credential): Promise<void> {
     this.#session.setRoots(this.#replica.roots)
     this.#session.setCertificate(credential)

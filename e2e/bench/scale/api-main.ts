@@ -5,7 +5,7 @@ import { smiVersions } from '../../../packages/controller/src/smi-versions.js'
 import type { ApiCommand, ApiReport } from './api.js'
 import type { MeshObject } from './mesh.js'
 
-// The API server of a generated mesh, in a process of its own: what it does takes no time from the controller under test but that of the other core.
+// The API server of a generated mesh, in its own process: what it does takes no time from the controller under test but that of the other core.
 // It is told by its parent what to store. Times are those of the machine's monotonic clock, which is the same in every process.
 
 const server = await FakeApiServer.start()

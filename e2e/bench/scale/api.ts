@@ -19,7 +19,7 @@ export type ApiReport =
   | { readonly type: 'listening'; readonly url: string }
   | { readonly type: 'done'; readonly id: number; readonly at: string }
 
-/** An API server with a generated mesh, in a process of its own. */
+/** An API server with a generated mesh, in its own process. */
 export class MeshApi {
   readonly url: string
   readonly #child: ChildRequests

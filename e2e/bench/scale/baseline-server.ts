@@ -24,7 +24,7 @@ export type FloorReport =
   | { readonly type: 'started'; readonly id: number; readonly port: number }
   | { readonly type: 'done'; readonly id: number; readonly at: string }
 
-/** A bare gRPC server in a process of its own, which writes what it is given. */
+/** A bare gRPC server in its own process, which writes what it is given. */
 export class BaselineServer {
   readonly pid: number
   readonly #child: ChildRequests

@@ -188,7 +188,7 @@ export interface RolloutFigures {
   readonly longestBlockMs: number
 }
 
-/** Every pod brings an object of its own, and a version of its service's endpoints. */
+/** Every pod brings its own object, and a version of its service's endpoints. */
 export async function measureRollout(
   environment: ScaleEnvironment,
   pods: number,

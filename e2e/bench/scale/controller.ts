@@ -24,7 +24,7 @@ export interface ControllerOptions {
 export interface ControllerFigures {
   /** Policies of proxies that were computed again, since it was started. */
   readonly recomputedPolicies: number
-  /** Longest time in milliseconds for which its event loop was busy with one thing, since this was last asked for. */
+  /** Longest time in milliseconds for which its event loop was busy with one thing, since this was last requested. */
   readonly longestBlockMs: number
   /** Proxies that are connected. */
   readonly connected: number

@@ -6,7 +6,7 @@ const MEBIBYTE = 2 ** 20
 /** Seconds of processor time that a process has taken, with all its threads. */
 export async function cpuSecondsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // The name of the program stands in parentheses, and may hold blanks.
+  // The name of the program is in parentheses, and may hold blanks.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }

@@ -87,7 +87,7 @@ export interface Reached {
   readonly message: Uint8Array
 }
 
-/** Simulated proxies in a process of their own. */
+/** Simulated proxies in their own process. */
 export class Proxies {
   readonly #child: ChildRequests
   #count = 0
@@ -181,7 +181,7 @@ export class Proxies {
     process.kill(this.#child.pid, 'SIGSTOP')
   }
 
-  /** Lets it go on. */
+  /** Lets it continue. */
   resume(): void {
     process.kill(this.#child.pid, 'SIGCONT')
   }

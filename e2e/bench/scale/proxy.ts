@@ -25,7 +25,7 @@ export interface ProxyOptions {
   readonly context: SecureContext
   readonly nodeId: string
   readonly references: ReferenceReader
-  /** Called when everything that it has asked for so far is there and acknowledged; each time after it was not. */
+  /** Called when everything that it has requested so far is there and acknowledged; each time after it was not. */
   readonly onConfigured: () => void
   /** Called after each acknowledgement. */
   readonly onAcknowledged: (typeUrl: string, response: DeltaDiscoveryResponse, frame: Buffer) => void
@@ -48,9 +48,9 @@ export class SimulatedProxy {
   readonly #stream: ClientHttp2Stream
   readonly #frames = new GrpcFrames()
   readonly #asked = new Map<string, Set<string>>()
-  /** What was asked for and has not come, by type and name; an empty name is everything. */
+  /** What was requested and has not come, by type and name; an empty name is everything. */
   readonly #open = new Set<string>()
-  /** What has come, asked for or not. */
+  /** What has come, requested or not. */
   readonly #had = new Set<string>()
   #first = true
   #hasListeners = false
@@ -99,7 +99,7 @@ export class SimulatedProxy {
     return this.#hasListeners && this.#open.size === 0
   }
 
-  /** What it has asked for and not received. */
+  /** What it has requested and not received. */
   get awaited(): readonly string[] {
     return this.#hasListeners ? [...this.#open] : [...this.#open, LISTENER]
   }

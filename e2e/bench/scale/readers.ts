@@ -5,7 +5,7 @@ import { residentMiBOf } from './process-figures.js'
 import { Proxies } from './proxies.js'
 import type { ScaleEnvironment } from './scale-environment.js'
 
-/** Some proxies read slowly, or stop to read; all others go on. */
+/** Some proxies read slowly, or stop to read; all others continue. */
 export interface ReaderFigures {
   /** How many are slow, and later stuck. */
   readonly stuck: number
@@ -24,7 +24,7 @@ export interface ReaderFigures {
 
 const SLOW = { readMs: 50, stopMs: 450 } as const
 
-/** The first proxies connect from a process of their own, which is slowed for a third of the rounds and stopped for another. */
+/** The first proxies connect from their own process, which is slowed for a third of the rounds and stopped for another. */
 export async function measureReaders(
   environment: ScaleEnvironment,
   options: { readonly stuck: number; readonly affected: number; readonly rounds: number; readonly program: string },

@@ -28,8 +28,8 @@ const CONNECT_TIMEOUT_MS = 120_000
 const CONNECT_RETRIES = 100
 
 /**
- * A generated mesh with a real osm-controller in a process of its own, an API server in another, and simulated proxies in a third; beside them the floor,
- * a bare gRPC server, with as many proxies in a process of their own.
+ * A generated mesh with a real osm-controller in its own process, an API server in another, and simulated proxies in a third; beside them the floor,
+ * a bare gRPC server, with as many proxies in their own process.
  */
 export class ScaleEnvironment {
   readonly size: ScaleSize
@@ -109,7 +109,7 @@ export class ScaleEnvironment {
     // In permissive mode what one is sent is the size of what each is sent, and a hundred times as much is a lot to keep.
     const alike = this.size.permissive ? proxies.length : this.size.replicas
     const recorded = record ? proxies.filter(({ index }) => index % alike === 0).map(({ index }) => index) : []
-    // Who waits too long for a handshake is turned away and comes again, as Envoy does.
+    // Who waits too long for a handshake is refused and comes again, as Envoy does.
     const options = { record: recorded, retries: CONNECT_RETRIES }
     const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, options)
     for (const [index, types] of await this.proxies.recorded()) {
@@ -126,7 +126,7 @@ export class ScaleEnvironment {
 
   /** Waits until proxies have acknowledged what was changed before. Gives the time of the last acknowledgement, in nanoseconds of the monotonic clock. */
   async settled(): Promise<bigint> {
-    // However long changes go on, they are not held back for longer than this.
+    // However long changes continue, they are not held back for longer than this.
     await new Promise((resolve) => setTimeout(resolve, MAX_DEBOUNCE_MS))
     return this.proxies.quiet(QUIET_MS)
   }

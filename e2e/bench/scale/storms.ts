@@ -6,7 +6,7 @@ import type { MemoryOfProcess } from './controller.js'
 import { cpuSecondsOf } from './process-figures.js'
 import type { ScaleEnvironment } from './scale-environment.js'
 
-/** All proxies lose their connection and come back at once. Milliseconds until the last one is configured. */
+/** All proxies lose their connection and return at once. Milliseconds until the last one is configured. */
 export interface ReconnectFigures {
   readonly proxies: number
   readonly product: Summary
@@ -15,7 +15,7 @@ export interface ReconnectFigures {
   readonly ratio: number
   /** Memory of the controller: when all were configured for the first time, and after the last storm. */
   readonly memory: { readonly first: MemoryOfProcess; readonly last: MemoryOfProcess }
-  /** Of the controller, for each proxy that came back. */
+  /** Of the controller, for each proxy that returned. */
   readonly cpuMsPerProxy: number
   readonly longestBlockMs: number
   /** Of the moment before, in which all connections end. */

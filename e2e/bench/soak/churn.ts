@@ -108,7 +108,7 @@ export class Churn {
     this.#done.rootRotations += 1
   }
 
-  /** The others end their connections as if they were killed, and come back. */
+  /** The others end their connections as if they were killed, and return. */
   async #reconnect(): Promise<void> {
     const { server, certificates } = this.#world
     const others = certificates.proxies.slice(this.#staying)

@@ -8,7 +8,7 @@ import type { HeapReport } from './probe.js'
 
 /** How long and with what a controller is worn. */
 export interface SoakOptions {
-  /** N: it is looked at after so many cycles, and after as many again. */
+  /** N: it is checked after so many cycles, and after as many again. */
   readonly cycles: number
   /** Cycles before that, in which caches fill and code is compiled. */
   readonly warmUp: number
@@ -45,7 +45,7 @@ const SERVICES = 50
  * with 40 proxies.
  */
 const FILLING_PUSHES = 4800
-/** Of each service; each has a proxy of its own. */
+/** Of each service; each has its own proxy. */
 const REPLICAS = 4
 const KIBIBYTE = 1024
 

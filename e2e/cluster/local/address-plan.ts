@@ -28,7 +28,7 @@ export interface AddressPlan {
   readonly ipv6?: Pick<AddressPlan, 'range' | 'controlPlane' | 'host' | 'services' | 'pods'>
 }
 
-/** Families of the addresses that pods and services of a cluster have; the first is that of services which ask for none. */
+/** Families of the addresses that pods and services of a cluster have; the first is that of services which request none. */
 export type IpFamily = 'ipv4' | 'dual'
 
 /** Length of the prefix of the links between machines, two addresses each, by family. */

@@ -57,7 +57,7 @@ export class LocalProvider implements ClusterProvider {
   readonly #settings: () => Promise<LocalSettings>
   readonly #kubectl: string
 
-  /** @param settings - asked for only when a cluster has to be made */
+  /** @param settings - requested only when a cluster has to be made */
   constructor(name: string, kubectl: string, settings: () => Promise<LocalSettings>) {
     this.#names = clusterNames(name)
     this.#kubectl = kubectl

@@ -33,7 +33,7 @@ export class StartingMachine {
     const log = openSync(join(machine.folder, 'log/machine.log'), 'a')
     const isolated = ['--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc']
     const child = spawn('unshare', [...isolated, 'sh', script], {
-      // A session of its own: Ctrl-C is meant for this process, which then takes the cluster down in order.
+      // Its own session: Ctrl-C is meant for this process, which then takes the cluster down in order.
       detached: true,
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...marker },
       stdio: ['pipe', log, log],

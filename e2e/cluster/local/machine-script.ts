@@ -134,7 +134,7 @@ export function controlPlaneSteps(plan: AddressPlan, programs: LocalPrograms): M
   ]
 }
 
-/** What runs on a node. kube-proxy comes in a step of its own: it wants to find its node registered, and else waits for half a minute. */
+/** What runs on a node. kube-proxy comes in its own step: it wants to find its node registered, and else waits for half a minute. */
 export function nodeSteps(node: NodePlan, programs: LocalPrograms): Machine['steps'] {
   return [
     [

@@ -23,7 +23,7 @@ export function nodeFiles(options: NodeFileOptions): Readonly<Record<string, str
     'kube-proxy.json': json(kubeProxy(options)),
     'containerd.toml': containerd(options),
     'cni/10-osm-cluster.conflist': json(podNetwork(options)),
-    // Pods that do not ask for the DNS of the cluster, and those in the network of their node, get it all the same: there is no other.
+    // Pods that do not request the DNS of the cluster, and those in the network of their node, get it all the same: there is no other.
     'resolv.conf': `nameserver ${options.plan.dnsService}\n`,
   }
 }
@@ -71,7 +71,7 @@ function kubeProxy({ plan, node }: NodeFileOptions): object {
     clientConnection: { kubeconfig: `${configurationFolder}/kube-proxy.kubeconfig` },
     hostnameOverride: node.name,
     mode: 'iptables',
-    // What does not come from a pod, such as a call of the API server to a webhook, gets the node's address, so that the answer comes back
+    // What does not come from a pod, such as a call of the API server to a webhook, gets the node's address, so that the answer returns
     // through the node that translated it.
     clusterCIDR: ofFamilies(plan.pods, plan.ipv6?.pods),
     detectLocalMode: 'ClusterCIDR',

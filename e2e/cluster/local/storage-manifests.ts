@@ -9,7 +9,7 @@ const volumesFolder = '/var/lib/volumes'
 
 /**
  * The default storage class and the volumes behind it, as objects of one list. Nothing provides further ones: each volume is a folder of a node, on the disk of
- * this machine, without a limit of its own.
+ * this machine, without its own limit.
  */
 export function storageManifests(nodes: readonly string[]): object {
   return {

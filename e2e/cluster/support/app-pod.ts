@@ -17,7 +17,7 @@ export interface AppPodOptions {
   readonly linger?: number
 }
 
-/** Runs the test application as a pod of its own. */
+/** Runs the test application as its own pod. */
 export function appPod({ name, namespace, image, ports = {}, node, labels = {}, linger = 0 }: AppPodOptions): object {
   const served = Object.entries(ports)
   return {

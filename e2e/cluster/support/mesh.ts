@@ -46,7 +46,7 @@ export class Mesh {
     this.#release = release
   }
 
-  /** Installs, and comes back when helm says that everything is ready. */
+  /** Installs, and returns when helm says that everything is ready. */
   static async install(cluster: SharedCluster, { name, values, chartPath }: MeshOptions): Promise<Mesh> {
     const mesh = new Mesh(cluster, name, await cluster.locks.share('meshes'))
     try {

@@ -11,7 +11,7 @@ export interface NginxBackend {
   readonly path: string
   /** `host:port` */
   readonly target: string
-  /** Absent: in the clear. */
+  /** Absent: in plaintext. */
   readonly tls?: {
     /** The name that nginx asks for, and that the certificate of the backend must have. */
     readonly serverName: string

@@ -238,7 +238,7 @@ describe('reconciler: what the mesh needs in the cluster', () => {
     return (await cluster.kubectl.get<{ readonly items: readonly Webhooks[] }>(args)).items
   }
 
-  test('webhook configurations come back as they were, altered or deleted', async () => {
+  test('webhook configurations return as they were, altered or deleted', async () => {
     for (const kind of ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']) {
       const [before] = await configurations(kind)
       const { name, uid } = before!.metadata

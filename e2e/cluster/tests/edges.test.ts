@@ -107,7 +107,7 @@ describe('egress_policy: an Egress opens a destination to service accounts', () 
     await denied(client, `${books}/status/200`)
   })
 
-  test('a host by HTTPS, by the name that is asked for in TLS', async () => {
+  test('a host by HTTPS, by the name that is requested in TLS', async () => {
     const policy = egress('bank', { hosts: ['bank.edges-outside'], ports: [{ number: 8443, protocol: 'https' }] })
     const client = shop.caller('deploy/client')
     await shop.apply(policy)

@@ -18,7 +18,7 @@ const notAllowed = 403
 /** Names in certificates of the gateway. */
 const gatewayName = 'gateway.example.com'
 const secretName = 'gateway-certificate'
-/** The name by which the gateway asks for the store, and that the store's certificate has. */
+/** The name by which the gateway requests the store, and that the store's certificate has. */
 const storeHost = 'store.ingress-shop.svc.cluster.local'
 
 let cluster: SharedCluster
@@ -130,7 +130,7 @@ describe('ingressbackend: a real nginx', () => {
     await shop.apply(policy)
     await letThrough('gateway', '/certified')
     await refused('gateway', '/nameless')
-    // It is asked for TLS now.
+    // It is requested TLS now.
     await refused('gateway', '/plain')
     // It shows the same certificate, from another address.
     await refused('impostor', '/certified')
@@ -187,7 +187,7 @@ describe('the certificate of the gateway', () => {
     await shop.remove(policy)
   })
 
-  test('goes when MeshConfig does not ask for it any more', async () => {
+  test('goes when MeshConfig does not request it any more', async () => {
     await mesh.patchMeshConfig({ certificate: { ingressGateway: null } })
     await until('the end of the Secret', async () => {
       const { code } = await cluster.kubectl.try(['get', 'secret', secretName, '-n', edge.name])

@@ -83,7 +83,7 @@ describe('osm_reinstall: a mesh that was uninstalled', () => {
 })
 
 describe('upgrade: a chart with other values', () => {
-  test('takes its place while requests go on, without the loss of one', async () => {
+  test('takes its place while requests continue, without the loss of one', async () => {
     const values = { enablePermissiveTrafficPolicy: true }
     const mesh = await Mesh.install(cluster, { name: 'upgraded', values })
     const shop = await mesh.createNamespace('upgraded-shop')

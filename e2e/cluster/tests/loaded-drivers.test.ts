@@ -186,7 +186,7 @@ describe('a driver package', () => {
     await mesh.helm('upgrade', { values: byInitContainer(`sha512-${Buffer.alloc(64).toString('base64')}`) })
     await acmeBecomes({ state: 'refused' })
     const { name, image } = namespace
-    // An account that is there: the API server asks for it before it asks the injector.
+    // An account that is there: the API server requests it before it asks the injector.
     const of = { name: 'late', namespace: name, image, account: 'client', annotations: ofAcme }
     const [late] = deployment(of) as readonly [{ readonly spec: { readonly template: { readonly metadata: object } } }]
     const { metadata, ...pod } = late.spec.template

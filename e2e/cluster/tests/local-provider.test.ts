@@ -74,7 +74,7 @@ function cgroupsOf(pid: number): string {
   }
 }
 
-/** Starts `up` as a user does, in a process group of its own as a terminal gives it. */
+/** Starts `up` as a user does, in its own process group as a terminal gives it. */
 function startUp(): ChildProcess {
   const args = ['tools/bootstrap.mjs', 'cluster', 'up', ...options]
   return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], detached: true })

@@ -188,7 +188,7 @@ describe('a namespace of 20 pods that is enrolled, withdrawn and enrolled again'
     await late.rollout('Deployment', 'server')
   }
 
-  /** Pods that are to go on running and have a sidecar. */
+  /** Pods that are to continue running and have a sidecar. */
   async function withSidecar(): Promise<number> {
     const pods = await late.pods('server')
     return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && sidecarOf(pod) !== undefined).length
@@ -215,7 +215,7 @@ describe('a namespace of 20 pods that is enrolled, withdrawn and enrolled again'
       await mesh.patchMeshConfig({ traffic: { enableEgress: true, plaintextNamespaces: [late.name] } })
       for (const caller of callers) await works(caller, lateUrl)
       const { lost, calls } = await load(callers, async (made) => {
-        // Pods that start take most of a small machine: each step goes on until its share of the calls is made.
+        // Pods that start take most of a small machine: each step continues until its share of the calls is made.
         const step = async (number: number): Promise<void> => {
           await restart()
           const isDone = (): Promise<true | undefined> =>

@@ -141,7 +141,7 @@ describe('a node that is drained', () => {
 })
 
 describe('a copy of a pod for debugging', () => {
-  test('gets a sidecar with an identity of its own, and the original keeps what it has', async () => {
+  test('gets a sidecar with its own identity, and the original keeps what it has', async () => {
     const { name: at } = namespace
     const uuidOf = (pod: RunningPod | undefined): string | undefined => pod?.metadata.labels?.['osm-proxy-uuid']
     const [original] = await namespace.pods('client')

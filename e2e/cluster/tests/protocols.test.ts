@@ -173,7 +173,7 @@ describe('statefulsets: three members that talk to each other, as those of ZooKe
     await denied(visitor, 'tcp://keeper-0.keeper:2888')
   })
 
-  test('each is reached by a name of its own, and no other answers for it', async () => {
+  test('each is reached by its own name, and no other answers for it', async () => {
     const visitor = zoo.caller('deploy/visitor')
     await permissive(true)
     for (const name of members) {

@@ -149,7 +149,7 @@ describe('trafficsplit_same_sa: backends share a service account', () => {
   })
 })
 
-describe('trafficsplit_recursive_split: an apex Service is a backend of its own', () => {
+describe('trafficsplit_recursive_split: an apex Service is its own backend', () => {
   test('and every backend gets its share, by HTTP and by TCP', async () => {
     const { name } = shared
     const policies = [

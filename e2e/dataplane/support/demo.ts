@@ -13,7 +13,7 @@ export interface DemoResult {
 }
 
 /**
- * Runs the demo to its end, as a user would, but with a state folder of its own: two demos of one working directory refuse each other, and
+ * Runs the demo to its end, as a user would, but with its own state folder: two demos of one working directory refuse each other, and
  * test files run side by side.
  *
  * @param onStart - told the number of its process

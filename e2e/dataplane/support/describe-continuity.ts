@@ -17,7 +17,7 @@ const url = 'http://store.shop:8080/books/1?delay=20'
  * @param more - further tests of that mesh
  */
 export function describeContinuity(sidecarClass: string, more: (mesh: () => TestMesh) => void = () => undefined): void {
-  describe(`traffic goes on while a mesh of class ${sidecarClass} changes`, () => {
+  describe(`traffic continues while a mesh of class ${sidecarClass} changes`, () => {
     let mesh: TestMesh
     const ask = () => throughProxy(mesh.proxyOf('shop/client'), url)
 
@@ -30,7 +30,7 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
       await mesh.stop()
     }, 60_000)
 
-    it('loses no request while the controller is killed and comes back, and takes changes again', async () => {
+    it('loses no request while the controller is killed and returns, and takes changes again', async () => {
       const stop = load(ask, 4)
       const killed = mesh.mesh.controllerPid()
       if (killed === undefined) throw new Error('no controller runs')

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders, type IncomingHttpStatusHeader } from 'node:http2'
 
-/** What came back of a call. */
+/** What returned of a call. */
 export interface Http2Answer {
   readonly status: number
   /** Code and message of gRPC, from the trailers or from an answer that consists of nothing else. */
@@ -9,7 +9,7 @@ export interface Http2Answer {
   readonly body: Buffer
 }
 
-/** A GET, a call by gRPC with an empty message, or one that is over with the first message that comes back. */
+/** A GET, a call by gRPC with an empty message, or one that is over with the first message that returns. */
 type CallKind = 'get' | 'grpc' | 'first-message'
 
 /** Sends one request over HTTP/2 through the forward proxy of a sidecar. */

@@ -10,7 +10,7 @@ export interface LoadCount {
   readonly outcomes: Readonly<Record<string, number>>
 }
 
-/** Requests that go on until they are told to end. */
+/** Requests that continue until they are told to end. */
 export interface InsideLoad {
   readonly stop: () => Promise<LoadCount>
 }

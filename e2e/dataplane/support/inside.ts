@@ -9,7 +9,7 @@ const execute = promisify(execFile)
 /** User of the programs that tests run inside workloads: anybody but the sidecar's. */
 const UID = '1234'
 
-/** What came back. `error` instead of the rest if nothing did. */
+/** What returned. `error` instead of the rest if nothing did. */
 export interface InsideAnswer {
   readonly status?: number
   /** What the application calls itself. */

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Socket, connect } from 'node:net'
 
-/** What came back. Status 0 means no answer, with the reason. */
+/** What returned. Status 0 means no answer, with the reason. */
 export interface Answer {
   readonly status: number
   readonly body: string
@@ -100,7 +100,7 @@ export function load(
 /** An open connection, and what became of it. */
 export interface OpenConnection {
   readonly socket: Socket
-  /** Sends a line and resolves with what comes back within the time, or with an error's message. */
+  /** Sends a line and resolves with what returns within the time, or with an error's message. */
   readonly ask: (line: string, timeoutMs?: number) => Promise<string>
   /** Everything that came since the last question. */
   readonly received: () => string

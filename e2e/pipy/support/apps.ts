@@ -109,7 +109,7 @@ export async function tcpApp(greeting: string): Promise<App> {
   )
 }
 
-/** Has a server listen on the loopback, on a port of its own. */
+/** Has a server listen on the loopback, on its own port. */
 export async function listening(server: Server): Promise<App> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {

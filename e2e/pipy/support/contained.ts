@@ -6,9 +6,9 @@ import type { WorkerBootstrap } from './worker.js'
 /** User of sidecars. */
 const UID = '1500'
 
-/** Runs Pipy as a container does: behind its init wrapper, which is the first process of a namespace of its own, as a user who may do nothing. */
+/** Runs Pipy as a container does: behind its init wrapper, which is the first process of its own namespace, as a user who may do nothing. */
 export const inContainer: NonNullable<WorkerBootstrap['enter']> = (argv) => {
-  // The last two are Pipy and its script; what stands before them ends it if the test does not.
+  // The last two are Pipy and its script; what is in front of them ends it if the test does not.
   const [pipy = '', script = ''] = argv.slice(-2)
   const user = [
     'setpriv',

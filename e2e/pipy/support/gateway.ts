@@ -7,7 +7,7 @@ interface Gateway {
   readonly stop: () => Promise<void>
 }
 
-/** Passes connections on as they are, and tells the server name that each of them asks for in the clear. */
+/** Passes connections on as they are, and tells the server name that each of them requests in plaintext. */
 export async function passingOn(target: string, tell: (serverName: string) => void): Promise<Gateway> {
   const [host, port] = target.split(':')
   const sockets = new Set<Socket>()
@@ -21,7 +21,7 @@ export async function passingOn(target: string, tell: (serverName: string) => vo
       one.on('error', () => other.destroy()).on('close', () => other.destroy())
       one.pipe(other)
     }
-    // A name stands in the first message as it is.
+    // A name is in the first message as it is.
     socket.once('data', (hello) => tell(/[a-z0-9-]+(?:\.[a-z0-9-]+)+/.exec(hello.toString('latin1'))?.[0] ?? ''))
   })
   server.listen(0, '127.0.0.1')

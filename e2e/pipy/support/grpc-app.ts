@@ -42,7 +42,7 @@ const methods: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
   },
 }
 
-/** Speaks HTTP/2 in the clear. */
+/** Speaks HTTP/2 in plaintext. */
 export async function grpcApp(name: string): Promise<GrpcApp> {
   const sessions = new Set<Http2Session>()
   const seen = { open: 0, cancelled: 0 }

@@ -12,7 +12,7 @@ import { noteCrash } from '../../dataplane/support/crashes.js'
 
 const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase', import.meta.url))
 
-/** A worker may hang when it ends, so that nothing waits for it for ever. */
+/** A worker may hang when it ends, so that nothing waits for it forever. */
 const LONGEST_LIFE_SECONDS = 600
 
 /** The real Pipy. */
@@ -57,7 +57,7 @@ export interface Worker {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a worker. Where it finds its control plane stands in its environment, as the driver's patch has it. */
+/** Starts a worker. Where it finds its control plane is in its environment, as the driver's patch has it. */
 export async function startWorker({
   channel,
   serverName,
@@ -93,7 +93,7 @@ export async function startWorker({
   const child = spawn(program, args, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', binary.fd],
-    // A group of its own: `timeout` passes no SIGKILL on.
+    // Its own group: `timeout` passes no SIGKILL on.
     detached: true,
   })
   await binary.close()

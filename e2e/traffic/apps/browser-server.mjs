@@ -14,7 +14,7 @@ const page = `<!doctype html><title>loading</title><link rel="stylesheet" href="
 ${images.map((path) => `<img src="${path}">`).join('')}
 <form method="post" action="/echo"><input name="text" value="Grüße &amp; more"><button>send</button></form>`
 const packed = gzipSync('packed '.repeat(1_000))
-/** What pages ask for later: how often something was seen, by the name that a page gave it. */
+/** What pages request later: how often something was seen, by the name that a page gave it. */
 const counts = {}
 const count = (name) => (counts[name] = (counts[name] ?? 0) + 1)
 

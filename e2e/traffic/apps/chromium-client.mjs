@@ -44,7 +44,7 @@ async function watch(page) {
     Object.assign(own(requestId), { headers: headersOf(head), headStatus: head.statusCode })
   })
   await session.send('Network.enable')
-  // A browser also asks for icons.
+  // A browser also requests icons.
   const asked = () => [...answers.values()].filter(({ type }) => type === 'Fetch' || type === 'Preflight')
   // The two halves of a head come one after the other, and those of a redirect before those of the answer.
   const isWhole = ({ status, headStatus }) => status !== undefined && status === headStatus

@@ -12,7 +12,7 @@ export interface Seen {
 /** Decides about a request: undefined lets it pass, a status answers it, a promise holds it back until then. */
 export type Decide = (seen: Seen) => number | undefined | Promise<number | undefined>
 
-/** Stands in for the sidecar of explicit mode: a forward proxy that knows where services are. */
+/** Replaces the sidecar of explicit mode: a forward proxy that knows where services are. */
 export class ForwardProxy {
   readonly seen: Seen[] = []
   /** Real address of each `host:port`. */

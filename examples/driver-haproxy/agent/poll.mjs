@@ -45,7 +45,7 @@ export async function follow(server, haproxy, log, signal) {
     } catch (error) {
       if (isOver(signal)) return
       log(`the control plane can't be followed: ${error instanceof Error ? error.message : String(error)}`)
-      // Many that lost the same server must not come back at once.
+      // Many that lost the same server must not return at once.
       await sleep(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
       pause = Math.min(pause * 2, MAX_PAUSE_MS)
     }

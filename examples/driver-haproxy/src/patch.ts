@@ -12,14 +12,14 @@ const MAX_DRAIN_MS = 15_000
 
 const files = { certificate: 'sidecar.crt', privateKey: 'sidecar.key', roots: 'roots.crt' } as const
 
-/** Says what must stand beside a workload so that HAProxy is its sidecar. */
+/** Says what must be beside a workload so that HAProxy is its sidecar. */
 export async function patch(context: InjectorContext): Promise<SidecarPatch> {
   const { podOS, listen, controlPlane, sidecarImage, resources } = context
   if (podOS !== 'linux') throw new OsmError('OSM_DRIVER_PATCH', `HAProxy runs on linux; the workload runs on ${podOS}`)
   const { admin, metrics } = listen
   if (admin === undefined)
     throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no address for its administration interface')
-  // HAProxy asks the kernel for the original destination of IPv4 connections only: what it can't see must not pass it by.
+  // HAProxy asks the kernel for the original destination of IPv4 connections only: what it can't see must not bypass it.
   const interception = interceptionNeeds(context, false)
   const file = (path: string) => [{ ref: 'file', path } as const]
   return {

@@ -10,7 +10,7 @@ import { testAuthority } from '@osm-ts/driver-testkit'
 
 import { freePort, MeshFixture, type Sidecar } from '../test/mesh.js'
 
-/** What a real HAProxy answers in the place of a workload to those who have no certificate. */
+/** What a real HAProxy answers in place of a workload to those who have no certificate. */
 describe('probes', () => {
   const fixture = new MeshFixture()
   const servers: (HttpServer | Server)[] = []

@@ -240,7 +240,7 @@ describe('two sidecars with a real HAProxy', () => {
     expect(await Promise.all([client.worker(), server.worker()])).toEqual(before)
   })
 
-  it('keep what they have when they are told what they cannot do, and go on after it', async () => {
+  it('keep what they have when they are told what they cannot do, and continue after it', async () => {
     const taken = await fixture.echo('taken')
     const port = { outboundBindings: [{ id: 'default/db|80', listen: { address: '127.0.0.1', port: taken } }] }
     const revision = fixture.publish(client, 'buyer', { ...calls, changes: { ...calls.changes, ...port } })
@@ -313,7 +313,7 @@ describe('two sidecars with a real HAProxy', () => {
   })
 })
 
-/** What comes back on a connection of its own until as much came as was sent, and the greeting; empty if it is closed. */
+/** What returns on its own connection until as much came as was sent, and the greeting; empty if it is closed. */
 async function exchange(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))

@@ -56,7 +56,7 @@ const redirects: Partial<ProxyPart> = {
   },
 }
 
-/** A policy where connections are redirected: no port that is served has an address of its own. */
+/** A policy where connections are redirected: no port that is served has its own address. */
 function redirected({ changes, parts }: TestPolicy, more: Partial<ProxyPart> = {}): TestPolicy {
   const inbound = (changes.inbound ?? []).map(({ part, id, local }) => ({ part, id, local }))
   return { changes: { ...changes, ...redirects, inbound, ...more }, parts }

@@ -1,7 +1,7 @@
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 /**
- * Speaks HTTP to a served port; what comes back, or nothing if it is closed.
+ * Speaks HTTP to a served port; what returns, or nothing if it is closed.
  *
  * @param path - bytes, one for each character
  */

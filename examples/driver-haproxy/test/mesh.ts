@@ -209,7 +209,7 @@ export async function freePort(): Promise<number> {
 /** Against hanging only: reloads take a while where others use the machine too. */
 const PATIENCE_MS = 60_000
 
-/** Resolves when that holds. What it looks at comes over the network, at a time of its own. */
+/** Resolves when that holds. What it looks at comes over the network, at its own time. */
 export async function until(what: () => string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   while (!(await holds())) {
@@ -224,7 +224,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** Asks for a host by the HTTP proxy of a sidecar. */
+/** Requests a host by the HTTP proxy of a sidecar. */
 export async function ask(
   port: number,
   host: string,

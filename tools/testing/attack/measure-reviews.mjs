@@ -18,7 +18,7 @@ const execArgv = ['--max-semi-space-size=8']
 const TOLD = 32_768
 
 /**
- * A webhook in a process of its own, and what it is attacked with.
+ * A webhook in its own process, and what it is attacked with.
  * @typedef {object} ReviewAttack
  * @property {string} program path of the process, which tells its parent `{ webhook, health }`, its ports, and its figures by `reportFigures`
  * @property {string} path of the webhook

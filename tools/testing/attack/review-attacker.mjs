@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 
-// Sends reviews from its standard input, as many at a time as it is told, until it is ended. A process of its own: its work must not count. Tells its
+// Sends reviews from its standard input, as many at a time as it is told, until it is ended. Its own process: its work must not count. Tells its
 // parent how many were answered with 200.
 
 const REPORT_MS = 200

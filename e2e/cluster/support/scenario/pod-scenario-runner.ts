@@ -33,7 +33,7 @@ interface Running {
   readonly outside: TestNamespace
 }
 
-/** One installed mesh for all scenarios of a file of tests. What two scenarios in a row have both goes on running. */
+/** One installed mesh for all scenarios of a file of tests. What two scenarios in a row have both continues running. */
 export class PodScenarioRunner implements ScenarioRunner {
   readonly mode = 'pods'
   readonly timeLimitMs = 300_000

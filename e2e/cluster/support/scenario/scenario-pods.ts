@@ -67,12 +67,12 @@ export class ScenarioPods {
     return new ScenarioPods(mesh, outside, view, actors, spec)
   }
 
-  /** Workloads that go on running when a play does not have them: a later one will. */
+  /** Workloads that continue running when a play does not have them: a later one will. */
   keep(workloads: readonly ScenarioWorkload[]): void {
     this.#kept = new Set(workloads.map((workload) => JSON.stringify(workload)))
   }
 
-  /** Starts workloads of later plays while this one goes on, unless there are others of their names. */
+  /** Starts workloads of later plays while this one continues, unless there are others of their names. */
   prepare(workloads: readonly ScenarioWorkload[], objects: ScenarioState['objects']): void {
     const work = async (): Promise<undefined> => {
       await this.#enrol(workloads)

@@ -1,4 +1,4 @@
-// Opens a WebSocket over HTTP/2 to the URL of its argument, and prints the status and what came back of a word.
+// Opens a WebSocket over HTTP/2 to the URL of its argument, and prints the status and what returned of a word.
 import { connect } from 'node:http2'
 
 const { origin, host } = new URL(process.argv[2])

@@ -13,7 +13,7 @@ import { type TestMesh, programs, startTestMesh } from '../mesh.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from '../yaml.js'
 
 const CLIENT = 'shop/client'
-/** Envoy keeps a connection that it has refused for a second. Meanwhile other cases go on, each at a server of its own, which tells what it alone has seen. */
+/** Envoy keeps a connection that it has refused for a second. Meanwhile other cases continue, each at its own server, which tells what it alone has seen. */
 const LANES = 8
 const servers = Array.from({ length: LANES }, (_, lane) => `shop/store-${lane}` as const)
 const documents = [

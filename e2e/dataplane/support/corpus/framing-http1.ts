@@ -11,7 +11,7 @@ export interface Http1Case {
 }
 
 const HOST = 'Host: store.shop:8080\r\n'
-/** What must never be read as a request of its own. */
+/** What must never be read as its own request. */
 const SMUGGLED = `GET /secret HTTP/1.1\r\n${HOST}\r\n`
 /** The last request of every connection: that it is answered says that both sides have found the same end of what came before. */
 export const LAST = '/open/last'

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 const SILENCE_MS = 10_000
 
-/** What came back over a connection until the other side ended it. */
+/** What returned over a connection until the other side ended it. */
 export interface Http1Exchange {
   readonly text: string
   /** False: no one ended the connection. */

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 /** A header field whose name and value are sent byte by byte, whatever they are. */
 export type Field = readonly [name: string, value: string]
 
-/** What came back on a stream. Status 0: nothing, or nothing that is a status. */
+/** What returned on a stream. Status 0: nothing, or nothing that is a status. */
 export interface Http2Answer {
   readonly status: number
   readonly body: string
@@ -69,7 +69,7 @@ export class RawHttp2Client {
     this.#open = open
   }
 
-  /** Sends frames for a stream of its own and gives what comes back on it. Never rejects. */
+  /** Sends frames for its own stream and gives what returns on it. Never rejects. */
   async ask(frames: (stream: number) => Uint8Array): Promise<Http2Answer> {
     if (this.#connection?.usable !== true) {
       this.close()
@@ -196,7 +196,7 @@ function integer(value: number): Buffer {
   return Buffer.from([...bytes, rest])
 }
 
-/** Statuses that have an index of their own (RFC 7541, appendix A), from 8 on. */
+/** Statuses that have their own index (RFC 7541, appendix A), from 8 on. */
 const INDEXED_STATUSES = [200, 204, 206, 304, 400, 404, 500]
 const STATUS_INDEX = 8
 /** Codes of digits (RFC 7541, appendix B). */

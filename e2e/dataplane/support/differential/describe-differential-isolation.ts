@@ -31,7 +31,7 @@ const OUTSIDE = 'outside the mesh'
 
 /** Random objects of another namespace, and requests through sidecars of a class. */
 export function describeDifferentialIsolation(sidecarClass: string): void {
-  describe(`real sidecars of class ${sidecarClass}, while somebody adds objects to a namespace of his own`, () => {
+  describe(`real sidecars of class ${sidecarClass}, while somebody adds objects to his own namespace`, () => {
     let differential: DifferentialMesh
     let outside: Server
 
@@ -127,7 +127,7 @@ function isMixed({ permissive, plaintext }: Pick<Policy, 'permissive' | 'plainte
   return permissive && plaintext.length > 0 && service.startsWith(BARE.slice(0, BARE.indexOf('/') + 1))
 }
 
-/** Of a refusal no status: chance decides which of several workloads refuses, and each may have a reason of its own. */
+/** Of a refusal no status: chance decides which of several workloads refuses, and each may have its own reason. */
 function shown(outcome: Outcome, withoutPath: boolean): unknown {
   if (!outcome.passed) return 'refused'
   return withoutPath ? 'passed' : { path: outcome.path }

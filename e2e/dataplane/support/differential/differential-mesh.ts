@@ -58,7 +58,7 @@ export class DifferentialMesh {
     )
   }
 
-  /** Puts a policy into force, in the place of the one before. */
+  /** Puts a policy into force, in place of the one before. */
   async apply(policy: Policy): Promise<void> {
     this.#state += 1
     await this.#mesh.write(FILE, configOf(policy), ...policy.documents, ...canaryPolicy(this.#state))
@@ -85,7 +85,7 @@ export class DifferentialMesh {
   }
 
   /**
-   * Puts objects into force, a MeshConfig among them, in the place of those before, and waits until every sidecar has acknowledged all of its policy.
+   * Puts objects into force, a MeshConfig among them, in place of those before, and waits until every sidecar has acknowledged all of its policy.
    * Nothing is sent: what the objects say may let nothing through.
    *
    * @throws Error with the words of a sidecar that refuses something
@@ -159,7 +159,7 @@ function opened(host: string, port: number): Promise<Socket> {
   })
 }
 
-/** The line that comes back; undefined if the connection is closed before. */
+/** The line that returns; undefined if the connection is closed before. */
 function answerOverTcp(address: string): Promise<string | undefined> {
   const [host = '', port = ''] = address.split(':')
   return new Promise((resolve) => {

@@ -15,7 +15,7 @@ export interface AskedRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Names in the certificate of a caller outside the mesh. */
   readonly principals?: readonly string[]
-  /** Server name that a caller outside asks for over TLS. */
+  /** Server name that a caller outside requests over TLS. */
   readonly serverName?: string
 }
 

@@ -45,7 +45,7 @@ export function anyAttack(ports: readonly number[]): fc.Arbitrary<readonly strin
     .map((objects) => withoutDoubles(objects.map((object) => `${JSON.stringify(object)}\n`)))
 }
 
-/** Under a name of its own. */
+/** Under its own name. */
 function numberedApart(object: Manifest, index: number): Manifest {
   const { metadata } = object
   return { ...object, metadata: { ...metadata, name: `${metadata.name}-${String(index)}` } }

@@ -105,7 +105,7 @@ export function anyEgressAttempt(ports: readonly number[]): fc.Arbitrary<EgressA
   )
 }
 
-/** True if what becomes of the request depends on whom the sidecar may ask for addresses. */
+/** True if what becomes of the request depends on whom the sidecar may request addresses. */
 export function needsLookup({ host }: EgressAttempt): boolean {
   return below.some((name) => name === host)
 }

@@ -79,7 +79,7 @@ const ciphers = fc.subarray([
 ])
 const curves = fc.subarray(['P-256', 'X25519', 'P-384', 'secp256r1', 'NO-SUCH-CURVE', ''])
 
-/** The configuration of the mesh: how sidecars speak TLS, trace, ask for authorization and balance. */
+/** The configuration of the mesh: how sidecars speak TLS, trace, request authorization and balance. */
 const config = fc
   .record({
     sidecar: fc.record(

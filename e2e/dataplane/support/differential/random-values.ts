@@ -18,7 +18,7 @@ const misfit: fc.Arbitrary<unknown> = fc.constantFrom<unknown[]>(
   },
 )
 
-/** Mostly what it says; seldom something of another type, or out of range. */
+/** Mostly what it says; rarely something of another type, or out of range. */
 export function mostly<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 60, arbitrary }, { weight: 1, arbitrary: misfit })
 }

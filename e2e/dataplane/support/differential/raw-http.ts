@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** What came back over a raw connection. Status 0: nothing, and the connection is gone. */
+/** What returned over a raw connection. Status 0: nothing, and the connection is gone. */
 export interface RawAnswer {
   readonly status: number
   readonly body: string

@@ -10,11 +10,11 @@ export const servers = ['a/web', 'a/twin', 'b/store'] as const
 export const HTTP_PORT = 8080
 export const TCP_PORT = 9000
 
-/** Has a namespace of its own: a random Retry of all services of a namespace may let a request wait for an hour. */
+/** Has its own namespace: a random Retry of all services of a namespace may let a request wait for an hour. */
 export const CANARY = 'canary/canary'
 const CANARY_HOST = 'canary.canary'
 
-/** A server without a sidecar: alone behind a service of its own, and beside others behind `a/both`. */
+/** A server without a sidecar: alone behind its own service, and beside others behind `a/both`. */
 export const BARE = 'a/bare'
 /** On the loopback of this machine, by the process: test files run side by side. */
 export const BARE_ADDRESS = `127.${(process.pid >> 14) & 127}.${(process.pid >> 7) & 127}.${(process.pid & 127) + 2}`
@@ -65,7 +65,7 @@ export const topology: readonly string[] = [
   service(CANARY, 'canary', HTTP_PORT),
 ]
 
-/** Lets the first client ask a server of its own for a path that names the state: once it is answered, this is the state that policies are made from. */
+/** Lets the first client ask its own server for a path that names the state: once it is answered, this is the state that policies are made from. */
 export function canaryPolicy(state: number): readonly string[] {
   return [
     routeGroup(CANARY, [{ name: 'state', pathRegex: `/state-${state}` }]),

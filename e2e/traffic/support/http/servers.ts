@@ -21,7 +21,7 @@ type Listed = Pick<HttpServer, 'name' | 'title' | 'speaks' | 'lacks'> & {
 const FIRST_PORT = 8101
 const streams: readonly HttpFeature[] = ['trailers', 'early']
 
-/** All servers, each on a port of its own. */
+/** All servers, each on its own port. */
 export function httpServers(): readonly HttpServer[] {
   const listed = [...http1(), ...http2(), ...webSocket(), ...pages()]
   return listed.map(({ argv, ...server }, i) => {

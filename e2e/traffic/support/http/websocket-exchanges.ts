@@ -1,6 +1,6 @@
 import type { Exchange } from '../types.js'
 
-/** Messages that a client sends one after another, each when the last has come back. */
+/** Messages that a client sends one after another, each when the last has returned. */
 export interface WebSocketExchange extends Exchange {
   readonly path: string
   readonly send: readonly { readonly bytes: number; readonly binary?: boolean }[]

@@ -8,7 +8,7 @@ const app = (name: string): string => fileURLToPath(new URL(`../../apps/${name}`
 /** Servers of protocols that are not HTTP, by their names. */
 export type TcpServerName = ReturnType<typeof tcpServers>[number]['name']
 
-/** All servers, each on a port of its own. */
+/** All servers, each on its own port. */
 export function tcpServers() {
   const prepared = (kind: string, program: string, port: number): readonly string[] => [
     programPath('node'),

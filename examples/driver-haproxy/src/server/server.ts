@@ -188,7 +188,7 @@ export class HaproxyServer {
     }
   }
 
-  /** A follower that ends while the server runs would leave it with what it knows for ever: better to end the driver. */
+  /** A follower that ends while the server runs would leave it with what it knows forever: better to end the driver. */
   #run(what: string, task: Promise<void>): void {
     const stop = (cause?: unknown) => {
       if (this.#stop.signal.aborted || this.#context.signal.aborted) return

@@ -149,7 +149,7 @@ export class Session {
     }
   }
 
-  /** What was refused is not offered again before the policy changes: certificates go on with the policy before. */
+  /** What was refused is not offered again before the policy changes: certificates continue with the policy before. */
   #compose(): void {
     const made = this.#wanted === this.#bad ? (this.#good ?? this.#wanted) : this.#wanted
     if (made !== undefined && this.#credential !== undefined) this.#put(made, this.#credential)
@@ -182,7 +182,7 @@ export class Session {
     this.#compose()
   }
 
-  /** A stream that ends while the session lasts would leave the sidecar with what it has for ever: it begins another session. */
+  /** A stream that ends while the session lasts would leave the sidecar with what it has forever: it begins another session. */
   async #supervise(task: Promise<void>): Promise<void> {
     try {
       await task

@@ -77,7 +77,7 @@ function served(
         // After a reload a connection gets one more answer. HAProxy would close it at once otherwise, with a request on its way.
         ...(http ? ['option idle-close-on-response'] : []),
         ...conditions.lists,
-        // The name tells which service was called: who asks for another one has come to the wrong place.
+        // The name tells which service was called: who requests another one has come to the wrong place.
         `tcp-request session reject unless ${names}`,
         ...rules,
         `default_backend ${target}`,
@@ -122,7 +122,7 @@ function tcpRules({ rules }: InboundPart, conditions: Conditions, reader: Haprox
   return [`tcp-request content reject unless ${isCaller(rules.allow, conditions, reader)}`]
 }
 
-/** The host asks for this of no class that does not declare it. If it did, what a service would refuse must not pass. */
+/** The host requests this of no class that does not declare it. If it did, what a service would refuse must not pass. */
 function isBeyond(part: InboundPart, ref: PartRef, reader: HaproxyPolicyReader): boolean {
   if (part.externalAuthorization === undefined) return false
   reader.refuse(ref, '/externalAuthorization', 'class haproxy asks no service for authorization; the port is closed')

@@ -9,7 +9,7 @@ import { socketName } from './words.js'
 const ANY = '0.0.0.0'
 
 /**
- * Where a section takes connections: at an address of its own, or, without one, from the section that all redirected connections reach. That one hands them
+ * Where a section takes connections: at its own address, or, without one, from the section that all redirected connections reach. That one hands them
  * over through a socket in the folder of the sidecar, which no one else may enter, and says in front of each where it was to go.
  */
 export function bindWords(section: string, listen: SocketAddress | undefined): string {
@@ -34,7 +34,7 @@ function handOver(section: string): string {
   return `${createHash('sha256').update(section).digest('hex').slice(0, 24)}.sock`
 }
 
-/** Tells what leads back into the proxy other than to a port that it serves: it would call itself for ever, or be asked for its administration. */
+/** Tells what leads back into the proxy other than to a port that it serves: it would call itself forever, or be asked for its administration. */
 export function ownListeners({
   listen,
   outboundBindings,

@@ -18,7 +18,7 @@ import { type Section, speaksHttp } from './section.js'
 import { draw, Shares } from './shares.js'
 import { hostName, isIPv4, sectionName } from './words.js'
 
-/** Methods that may be sent again if nothing came back. */
+/** Methods that may be sent again if nothing returned. */
 const REPEATABLE = 'GET HEAD OPTIONS TRACE PUT DELETE'
 
 const NOT_FOUND = 'answer:404'

@@ -11,7 +11,7 @@ export function sectionText(sections: readonly Section[]): string {
   return sections.map(({ head, lines }) => [head, ...lines.map((line) => `  ${line}`), ''].join('\n')).join('\n')
 }
 
-/** True where requests are looked at. */
+/** True where requests are checked. */
 export function speaksHttp(protocol: Protocol): boolean {
   return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
 }

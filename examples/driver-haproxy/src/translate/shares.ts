@@ -15,7 +15,7 @@ export interface Share {
   readonly section: string
 }
 
-/** The shares of a proxy. They stand in a map, so that weights change without a reload. */
+/** The shares of a proxy. They are in a map, so that weights change without a reload. */
 export class Shares {
   readonly #bounds: string[] = []
 

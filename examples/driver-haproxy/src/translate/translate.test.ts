@@ -74,7 +74,7 @@ describe('translation', () => {
     expect(refusals.map(({ ref }) => ref.kind)).toEqual(['trust'])
   })
 
-  it('asks for nothing but mutual TLS between sidecars', () => {
+  it('requests nothing but mutual TLS between sidecars', () => {
     const { config } = say(called([{ name: 'a', endpoints: [1] }])).document
     expect(config).toContain('ssl verify required ca-file roots.pem crt service.pem')
     const plain = called([{ name: 'a', endpoints: [1], upstream: { tls: { mode: 'none' } } }])

@@ -42,7 +42,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
   ]
   const body = sectionText(sections)
   const slots = upstreams?.slots ?? []
-  // Endpoints are the only lines of such a form: everything else of a server stands in default-server.
+  // Endpoints are the only lines of such a form: everything else of a server is in default-server.
   const form = body.replaceAll(/^ {2}server (s[0-9]+) .* weight .*$/gm, '  server $1')
   const layout = digest(form, ...files.map(fixedText))
   return {

@@ -42,7 +42,7 @@ export function hostName(host: string): string {
 }
 
 /**
- * Name of a header, fit to be an argument of a sample. The characters beyond these that HTTP allows have a meaning of their own there.
+ * Name of a header, fit to be an argument of a sample. The characters beyond these that HTTP allows have their own meaning there.
  *
  * @throws Unsayable if it holds others
  */
