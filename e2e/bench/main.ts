@@ -15,6 +15,7 @@ import { measureLiveEdit } from './live-edit.js'
 import { measureLostRequests } from './lost-requests.js'
 import { measurePolicyKinds } from './policy-kinds.js'
 import type { MeshPrograms } from './real-mesh.js'
+import { measurePeers } from './peers/peers.js'
 import { measurePipy } from './pipy.js'
 import { measureRecomputation } from './recomputation.js'
 import { measureLarge } from './scale/large.js'
@@ -49,6 +50,7 @@ const names = [
   'containment',
   'scale',
   'endpoints',
+  'peers',
   'permissive',
   'large',
   'soak',
@@ -64,7 +66,7 @@ const names = [
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
-const named: readonly string[] = ['cluster', 'endpoints']
+const named: readonly string[] = ['cluster', 'endpoints', 'peers']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -128,6 +130,13 @@ function meshPrograms(): MeshPrograms {
     envoy,
     controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
   }
+}
+
+/** go-control-plane, which `peers` measures beside the controller. */
+function linearCacheProgram(): string {
+  const program = process.env.LINEAR_CACHE_BIN ?? ''
+  if (program === '') throw new Error('LINEAR_CACHE_BIN names no linear-cache; `npm run bench -- peers` provides one')
+  return program
 }
 
 /** Numbers of proxies of `limits`: those that were asked for, or as many as fit the time. */
@@ -205,6 +214,15 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
         : { services: 1000, affected: [100, 500], warmUp: 20, rounds: 100 }),
       replicas: 2,
       programs: scalePrograms,
+    }),
+  peers: () =>
+    measurePeers({
+      ...(values.quick
+        ? { services: 100, affected: [60], turns: 1, warmUp: 3, rounds: 5 }
+        : { services: 1000, affected: [100, 500], turns: 3, warmUp: 5, rounds: 24 }),
+      replicas: 2,
+      programs: scalePrograms,
+      linearCache: linearCacheProgram(),
     }),
   permissive: () =>
     measureLarge({

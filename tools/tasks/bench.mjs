@@ -1,6 +1,7 @@
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
+import { ensureLinearCache } from '../setup/linear-cache.mjs'
 import { prepare } from '../setup/prepare.mjs'
 
 /**
@@ -28,7 +29,8 @@ export async function task(args, { env }) {
     'osm-injector',
   ])
   const clusterEnv = args.includes('cluster') ? await prepareCluster() : {}
-  return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env: { ...env, ...clusterEnv } })
+  const peersEnv = args.includes('peers') ? { LINEAR_CACHE_BIN: await ensureLinearCache() } : {}
+  return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env: { ...env, ...clusterEnv, ...peersEnv } })
 }
 
 /** What a cluster needs is prepared only on request. */

@@ -20,6 +20,12 @@ export interface ScalePrograms {
   readonly probe?: string
 }
 
+/** Messages that some proxies were sent first, by type. */
+export interface FirstAnswers {
+  readonly nodeIds: readonly string[]
+  readonly types: readonly (readonly [typeUrl: string, messages: readonly Uint8Array[]])[]
+}
+
 /** Changes are collected for so long after the first one, at most. */
 const MAX_DEBOUNCE_MS = 1000
 /** Nothing is under way when nothing was acknowledged for so long. */
@@ -44,9 +50,10 @@ export class ScaleEnvironment {
   /** Milliseconds from the start of the controller's process until it was ready. */
   readonly controllerStartMs: number
   readonly #folder: string
+  #firstAnswers: readonly FirstAnswers[] = []
 
   private constructor(
-    parts: Omit<ScaleEnvironment, 'close' | 'settled' | 'nodeIds' | 'connect' | 'connectFloor'>,
+    parts: Omit<ScaleEnvironment, 'close' | 'settled' | 'nodeIds' | 'connect' | 'connectFloor' | 'firstAnswers'>,
     folder: string,
   ) {
     this.size = parts.size
@@ -112,11 +119,19 @@ export class ScaleEnvironment {
     // Who waits too long for a handshake is refused and comes again, as Envoy does.
     const options = { record: recorded, retries: CONNECT_RETRIES }
     const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, options)
-    for (const [index, types] of await this.proxies.recorded()) {
-      const same = proxies.slice(index, index + alike).map(({ nodeId }) => nodeId)
-      await this.floor.answer(same, types)
+    if (record) {
+      this.#firstAnswers = (await this.proxies.recorded()).map(([index, types]) => ({
+        nodeIds: proxies.slice(index, index + alike).map(({ nodeId }) => nodeId),
+        types,
+      }))
+      for (const { nodeIds, types } of this.#firstAnswers) await this.floor.answer(nodeIds, types)
     }
     return times
+  }
+
+  /** What proxies that are sent the same were sent first, as far as it was recorded. */
+  get firstAnswers(): readonly FirstAnswers[] {
+    return this.#firstAnswers
   }
 
   /** Connects as many proxies to the floor. */

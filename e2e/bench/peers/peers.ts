@@ -1,0 +1,236 @@
+import { ENDPOINTS } from '../references.js'
+import { DEBOUNCE_MS } from '../scale/changes.js'
+import { hubOf, hubSlice } from '../scale/mesh.js'
+import { cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
+import { Proxies, type Reached } from '../scale/proxies.js'
+import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from '../scale/scale-environment.js'
+import { round, type Summary, summarize } from '../statistics.js'
+import { LinearCacheServer } from './linear-cache.js'
+
+/** What is measured. */
+export interface PeersOptions {
+  readonly services: number
+  readonly replicas: number
+  readonly affected: readonly number[]
+  /** Times that everything is measured; the servers take turns. */
+  readonly turns: number
+  /** Changes of an endpoint in each turn, after those that warm up. */
+  readonly warmUp: number
+  readonly rounds: number
+  readonly programs: ScalePrograms
+  /** The built linear-cache. */
+  readonly linearCache: string
+}
+
+/** Servers that the same proxies are connected to. */
+const servers = ['controller', 'linearCache', 'floor'] as const
+type ServerName = (typeof servers)[number]
+
+/** Figures of one server. Processor times are means in milliseconds: the kernel counts in steps of 10 ms. */
+export interface PeerFigures {
+  /** Of the process, until it answered for the first time; absent where nobody starts it for a mesh. */
+  readonly coldStartMs?: number
+  /** Until all proxies were configured that connected at once, milliseconds. The controller issued their certificates in the first turn. */
+  readonly connections: {
+    readonly first: { readonly lastMs: number; readonly cpuMs: number }
+    readonly again: { readonly lastMs: Summary; readonly cpuMs: number }
+  }
+  /** From an endpoint to the last acknowledgement, milliseconds, without the debounce of the controller. */
+  readonly endpointChange: readonly { readonly affected: number; readonly lastMs: Summary; readonly cpuMs: number }[]
+  readonly residentMiB: { readonly connected: number; readonly last: number }
+}
+
+/** The controller beside go-control-plane and a bare gRPC server. */
+export interface PeersFigures {
+  readonly services: number
+  readonly proxies: number
+  readonly turns: number
+  readonly of: Readonly<Record<ServerName, PeerFigures>>
+  /** The controller divided by the linear cache. */
+  readonly ratios: {
+    readonly connections: number
+    readonly endpointChange: readonly { readonly affected: number; readonly time: number; readonly cpu: number }[]
+  }
+}
+
+interface Samples {
+  readonly ms: number[]
+  cpuMs: number
+}
+
+/** A server with its own proxies. */
+interface Peer {
+  readonly name: ServerName
+  readonly pid: number
+  readonly connect: () => Promise<readonly number[]>
+  readonly disconnect: () => Promise<void>
+  readonly connections: Samples
+  readonly changes: ReadonlyMap<number, Samples>
+  /** Of the first connections. */
+  firstCpuMs: number
+  residentMiB: number
+}
+
+/** Measures all of it on one mesh. */
+export async function measurePeers(options: PeersOptions): Promise<PeersFigures> {
+  const { services, replicas, affected, turns, programs } = options
+  const size = { services, replicas, calls: 5, hubs: affected, permissive: false }
+  return withWorld(size, programs, async (environment) => {
+    const linearCache = new LinearCacheServer(options.linearCache)
+    const proxies = await Proxies.start(programs.proxies)
+    try {
+      const { certificates } = environment
+      const port = await linearCache.listen(certificates.floor)
+      const server = { ...environment.floorServer, port }
+      const connectPeer = () => proxies.connect(server, certificates.proxies, CONNECT_MS)
+      const peers: readonly Peer[] = [
+        peer('controller', environment.controller.pid, environment.proxies, () => environment.connect(), affected),
+        peer('linearCache', linearCache.pid, proxies, connectPeer, affected),
+        peer('floor', environment.floor.pid, environment.floorProxies, () => environment.connectFloor(), affected),
+      ]
+      const push = (message: Uint8Array) => linearCache.push(message)
+      await step('first connections', () => connectFirst(environment, linearCache, peers))
+      for (let turn = 1; turn <= turns; turn += 1) {
+        for (const count of affected)
+          await step(`endpoint of ${count}, turn ${turn}`, () =>
+            measureChanges(environment, { proxies, push, peers, count }, options),
+          )
+        for (const each of peers) await step(`connections to ${each.name}, turn ${turn}`, () => reconnect(each))
+      }
+      const of = await Promise.all(peers.map(async (each) => [each.name, await figuresOf(each, options)] as const))
+      const figures = Object.fromEntries(of) as Record<ServerName, PeerFigures>
+      return {
+        services,
+        proxies: certificates.proxies.length,
+        turns,
+        of: {
+          ...figures,
+          controller: { coldStartMs: round(environment.controllerStartMs), ...figures.controller },
+          linearCache: { coldStartMs: round(linearCache.startMs), ...figures.linearCache },
+        },
+        ratios: ratiosOf(figures),
+      }
+    } finally {
+      await proxies.close()
+      await linearCache.close()
+    }
+  })
+}
+
+const CONNECT_MS = 120_000
+const CHANGE_MS = 120_000
+
+function peer(
+  name: ServerName,
+  pid: number,
+  proxies: Proxies,
+  connect: () => Promise<readonly number[]>,
+  affected: readonly number[],
+): Peer {
+  const disconnect = async (): Promise<void> => {
+    await proxies.disconnect()
+    // What ends costs the server as well, and belongs to nothing that is measured.
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+  const changes = new Map(affected.map((count) => [count, { ms: [], cpuMs: 0 }]))
+  return { name, pid, connect, disconnect, connections: { ms: [], cpuMs: 0 }, changes, firstCpuMs: 0, residentMiB: 0 }
+}
+
+/** The controller says what the others are to serve: they are sent the same bytes. */
+async function connectFirst(
+  environment: ScaleEnvironment,
+  linearCache: LinearCacheServer,
+  peers: readonly Peer[],
+): Promise<void> {
+  for (const each of peers) {
+    const before = await cpuMsOf(each)
+    const connect = each.name === 'controller' ? () => environment.connect(true) : each.connect
+    each.connections.ms.push(Math.max(...(await connect())))
+    each.firstCpuMs = (await cpuMsOf(each)) - before
+    each.residentMiB = await residentMiBOf(each.pid)
+    if (each.name !== 'controller') continue
+    for (const { nodeIds, types } of environment.firstAnswers)
+      await linearCache.load(
+        nodeIds,
+        types.flatMap(([, messages]) => messages),
+      )
+  }
+}
+
+async function reconnect(each: Peer): Promise<void> {
+  await each.disconnect()
+  const before = await cpuMsOf(each)
+  each.connections.ms.push(Math.max(...(await each.connect())))
+  each.connections.cpuMs += (await cpuMsOf(each)) - before
+}
+
+interface Change {
+  /** Those of the linear cache. */
+  readonly proxies: Proxies
+  readonly push: (message: Uint8Array) => Promise<bigint>
+  readonly peers: readonly Peer[]
+  readonly count: number
+}
+
+/** An endpoint comes and goes; each server in turn tells its own proxies of it. */
+async function measureChanges(environment: ScaleEnvironment, change: Change, options: PeersOptions): Promise<void> {
+  const { proxies, push, peers, count } = change
+  const hub = hubOf(count)
+  const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count }
+  const nodeIds = environment.nodeIds(count)
+  const ways: Readonly<Record<ServerName, (message: Uint8Array, n: number) => Promise<Reached>>> = {
+    controller: (_, n) =>
+      environment.proxies.reached(
+        resource,
+        () => environment.api.put([hubSlice(environment.size, count, n % 2 === 1)]),
+        CHANGE_MS,
+      ),
+    linearCache: (message) => proxies.reached(resource, () => push(message), CHANGE_MS),
+    floor: (message) =>
+      environment.floorProxies.reached(resource, () => environment.floor.push(nodeIds, message), CHANGE_MS),
+  }
+  for (let n = 1; n <= options.warmUp + options.rounds; n += 1) {
+    let message: Uint8Array = new Uint8Array()
+    for (const each of peers) {
+      const before = await cpuMsOf(each)
+      const reached = await ways[each.name](message, n)
+      message = reached.message
+      const samples = each.changes.get(count)
+      if (n <= options.warmUp || samples === undefined) continue
+      samples.ms.push(Math.max(...reached.times) - (each.name === 'controller' ? DEBOUNCE_MS : 0))
+      samples.cpuMs += (await cpuMsOf(each)) - before
+    }
+  }
+}
+
+async function cpuMsOf({ pid }: Peer): Promise<number> {
+  return (await cpuSecondsOf(pid)) * 1000
+}
+
+async function figuresOf(each: Peer, { turns, rounds }: PeersOptions): Promise<PeerFigures> {
+  const { connections, changes, residentMiB } = each
+  const [first = 0, ...again] = connections.ms
+  return {
+    connections: {
+      first: { lastMs: round(first), cpuMs: round(each.firstCpuMs) },
+      again: { lastMs: summarize(again), cpuMs: round(connections.cpuMs / turns) },
+    },
+    endpointChange: [...changes].map(([affected, { ms, cpuMs }]) => ({
+      affected,
+      lastMs: summarize(ms),
+      cpuMs: round(cpuMs / turns / rounds),
+    })),
+    residentMiB: { connected: round(residentMiB), last: round(await residentMiBOf(each.pid)) },
+  }
+}
+
+function ratiosOf({ controller, linearCache }: Readonly<Record<ServerName, PeerFigures>>): PeersFigures['ratios'] {
+  return {
+    connections: round(controller.connections.again.lastMs.p50 / linearCache.connections.again.lastMs.p50),
+    endpointChange: controller.endpointChange.flatMap(({ affected, lastMs, cpuMs }) => {
+      const other = linearCache.endpointChange.find((each) => each.affected === affected)
+      if (other === undefined) return []
+      return [{ affected, time: round(lastMs.p50 / other.lastMs.p50), cpu: round(cpuMs / other.cpuMs) }]
+    }),
+  }
+}
