@@ -19,7 +19,8 @@ import { readDriverList } from '../../packages/driver-process/src/load/driver-li
 import { readPackageManifest } from '../../packages/driver-process/src/load/package-manifest.js'
 import { fromServiceError } from '../../packages/driver-process/src/wire/failure.js'
 import type { MessageType } from '../../packages/driver-process/src/wire/message.js'
-import * as messages from '../../packages/driver-process/src/wire/messages.js'
+import { messages } from '../../packages/driver-process/src/wire/messages.js'
+import type { Message } from '../../packages/driver-process/src/wire/services.js'
 import { isLogEntry, isMeasurement, isMetricDeclaration } from '../../packages/driver-process/src/wire/telemetry.js'
 import {
   asyncOutcomeOf,
@@ -122,9 +123,9 @@ export const driverTargets: readonly FuzzTarget[] = [
           readDeclaration(
             {
               name: typeof name === 'string' ? name : '',
-              contractMin: 1,
-              contractMax: typeof contract === 'number' ? contract >>> 0 : 1,
-              capabilities: JSON.stringify(capabilities ?? null),
+              contract: { min: 1, max: typeof contract === 'number' ? contract >>> 0 : 1 },
+              // Whatever it is: what a message may not hold, the check must refuse all the same.
+              capabilities: capabilities as Message<'capabilities'>,
               configSchema: JSON.stringify(configSchema ?? null),
               version: '1',
               oldestProxyVersion: typeof oldestProxyVersion === 'string' ? oldestProxyVersion : '',

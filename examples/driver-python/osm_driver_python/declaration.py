@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from osm.driver.v1 import driver_pb2
+
 from .refusal import Refusal
 
 NAME = "python"
@@ -11,18 +13,14 @@ CONTRACTS = (1, 1)
 PROXY_UID = 1500
 
 # What the proxy enforces, and nothing beyond it: the mesh refuses or reports whatever is not declared here.
-CAPABILITIES = {
-    "protocols": ["tcp"],
-    "pathMatches": [],
-    "headerMatches": [],
-    "upstreamIdentity": "principal",
-    "modes": ["explicit"],
-    "standalone": True,
-    "ipFamilies": ["IPv4"],
-    "operatingSystems": ["linux"],
-    "drain": False,
-    "features": [],
-}
+CAPABILITIES = driver_pb2.Capabilities(
+    protocols=[driver_pb2.PROTOCOL_TCP],
+    upstream_identity=driver_pb2.UPSTREAM_IDENTITY_PRINCIPAL,
+    modes=[driver_pb2.PROXY_MODE_EXPLICIT],
+    standalone=True,
+    ip_families=[driver_pb2.IP_FAMILY_IPV4],
+    operating_systems=[driver_pb2.OPERATING_SYSTEM_LINUX],
+)
 
 # Of sidecarDrivers[].config; fields that it does not describe are refused.
 CONFIG_SCHEMA = {"type": "object", "additionalProperties": False, "properties": {}}

@@ -1,7 +1,7 @@
 """Answers on loopback whether the policy server takes connections, by making one."""
 
 import asyncio
-from typing import Any
+from osm.driver.v1 import driver_pb2
 
 from .http import read_target, respond
 
@@ -10,7 +10,7 @@ TIMEOUT_MS = 2000
 CONNECT_SECONDS = 1
 
 
-async def serve_health(address: str, port: int) -> tuple[asyncio.Server, dict[str, Any]]:
+async def serve_health(address: str, port: int) -> tuple[asyncio.Server, driver_pb2.HealthProbes]:
     """The server, which the caller closes, and HealthProbes."""
     target = "127.0.0.1" if address == "0.0.0.0" else address
 
@@ -30,8 +30,8 @@ async def serve_health(address: str, port: int) -> tuple[asyncio.Server, dict[st
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     own = server.sockets[0].getsockname()[1]
-    probe = {"path": PATH, "port": own, "http": True, "timeoutMs": TIMEOUT_MS, "tcpSocket": False}
-    return server, {"liveness": probe, "readiness": probe, "startup": probe}
+    probe = driver_pb2.HealthProbe(path=PATH, port=own, http=True, timeout_ms=TIMEOUT_MS)
+    return server, driver_pb2.HealthProbes(liveness=probe, readiness=probe, startup=probe)
 
 
 async def _accepts(address: str, port: int) -> bool:

@@ -4,9 +4,9 @@ import asyncio
 import json
 import ssl
 import tempfile
-from typing import Any
 
 import grpc
+from osm.driver.v1 import driver_pb2
 
 from .host import Host
 from .http import read_target, respond
@@ -25,7 +25,7 @@ class PolicyServer:
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
-    async def listen(self, address: str, port: int, trust: dict[str, Any]) -> None:
+    async def listen(self, address: str, port: int, trust: driver_pb2.ServerTrust) -> None:
         """Raises Refusal with OSM_DRIVER_START."""
         self.use(trust)
         try:
@@ -33,9 +33,9 @@ class PolicyServer:
         except OSError as error:
             raise Refusal("OSM_DRIVER_START", f"the policy server cannot listen on {address}:{port}: {error.strerror}") from error
 
-    def use(self, trust: dict[str, Any]) -> None:
+    def use(self, trust: driver_pb2.ServerTrust) -> None:
         """Certificates are short-lived: new connections get each that replaces the one before. Raises Refusal with OSM_DRIVER_START."""
-        credential = trust["credential"]
+        credential = trust.credential
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.minimum_version = ssl.TLSVersion.TLSv1_2
         tls.verify_mode = ssl.CERT_REQUIRED
@@ -43,10 +43,10 @@ class PolicyServer:
         tls.num_tickets = 0
         tls.options |= ssl.OP_NO_TICKET
         try:
-            tls.load_verify_locations(cadata="\n".join(trust["clientRoots"]["certificates"]))
+            tls.load_verify_locations(cadata="\n".join(trust.client_roots.certificates))
             # The module reads keys from files only. No one else may read this one, and it is gone at once.
             with tempfile.NamedTemporaryFile("w") as file:
-                file.write(f"{credential['chain']}\n{credential['privateKey']}")
+                file.write(f"{credential.chain}\n{credential.private_key}")
                 file.flush()
                 tls.load_cert_chain(file.name)
         except (ssl.SSLError, ValueError) as error:
@@ -84,10 +84,10 @@ class PolicyServer:
         certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         session = ""
         try:
-            session = (await self._host.authenticate(certificate))["session"]
+            session = (await self._host.authenticate(certificate)).session
             async for update in self._host.watch("WatchPolicies", session=session):
-                parts = [await self._host.part(added["hash"]) for added in update["added"]]
-                policy = {"revision": update["revision"], "proxy": update["proxy"], "parts": parts}
+                parts = [await self._host.part(added.hash) for added in update.added]
+                policy = {"revision": update.revision, "proxy": json.loads(update.proxy), "parts": parts}
                 await respond(writer, 200, "application/json", json.dumps(policy))
                 break
         except grpc.aio.AioRpcError as error:

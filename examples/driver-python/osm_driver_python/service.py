@@ -29,16 +29,15 @@ class Service(driver_pb2_grpc.DriverServicer):
     async def Describe(self, request, context):
         return driver_pb2.Declaration(
             name=declaration.NAME,
-            contract_min=declaration.CONTRACTS[0],
-            contract_max=declaration.CONTRACTS[1],
-            capabilities=json.dumps(declaration.CAPABILITIES),
+            contract=driver_pb2.ContractRange(min=declaration.CONTRACTS[0], max=declaration.CONTRACTS[1]),
+            capabilities=declaration.CAPABILITIES,
             config_schema=json.dumps(declaration.CONFIG_SCHEMA),
             version=VERSION,
         )
 
     async def Patch(self, request, context):
         try:
-            return driver_pb2.Document(json=json.dumps(declaration.patch(json.loads(request.json))))
+            return driver_pb2.PatchResponse(patch=json.dumps(declaration.patch(json.loads(request.context))))
         except Refusal as refusal:
             await tell(context, refusal)
 
@@ -50,7 +49,7 @@ class Service(driver_pb2_grpc.DriverServicer):
         async with self._one_at_a_time:
             try:
                 async with grpc.aio.insecure_channel(f"unix:{request.host_socket}", options=OPTIONS) as channel:
-                    await run(Host(channel), json.loads(request.context), context)
+                    await run(Host(channel), request.context, context)
             except Refusal as refusal:
                 await tell(context, refusal)
             finally:
@@ -59,16 +58,15 @@ class Service(driver_pb2_grpc.DriverServicer):
 
     async def Debug(self, request, context):
         # This driver mounts no page.
-        response = {"status": 404, "contentType": "text/plain", "body": "not found\n"}
-        return driver_pb2.Document(json=json.dumps(response))
+        return driver_pb2.DebugResponse(status=404, content_type="text/plain", body="not found\n")
 
     async def Ping(self, request, context):
         return driver_pb2.Empty()
 
 
-async def run(host: Host, start: dict, context: grpc.aio.ServicerContext) -> None:
+async def run(host: Host, start: driver_pb2.StartContext, context: grpc.aio.ServicerContext) -> None:
     """Runs the control plane until the call is cancelled, and then closes what it has opened. Raises Refusal with OSM_DRIVER_START."""
-    address, port = start["proxyServerAddress"], start["proxyServerPort"]
+    address, port = start.proxy_server_address, start.proxy_server_port
     server = PolicyServer(host)
     health: asyncio.Server | None = None
     try:
@@ -76,7 +74,7 @@ async def run(host: Host, start: dict, context: grpc.aio.ServicerContext) -> Non
             if health is None:
                 await server.listen(address, port, trust)
                 health, probes = await serve_health(address, port)
-                await context.write(driver_pb2.StartEvent(probes=json.dumps(probes)))
+                await context.write(driver_pb2.StartEvent(probes=probes))
             else:
                 server.use(trust)
     finally:

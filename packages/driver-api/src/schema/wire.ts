@@ -161,7 +161,7 @@ const logEntries = list(
   }),
 )
 
-/** JSON documents of `osm.driver.v1` by their names in driver.proto: those that a host makes, and those that a driver makes. */
+/** Values of the contract between processes by their names: those that a host makes, and those that a driver makes. `driver.proto` has the same members, or their JSON. */
 export const wireSchemas: Readonly<Record<'host' | 'driver', Readonly<Record<string, TSchema>>>> = {
   host: {
     InjectorContext: injectorContextSchema,

@@ -1,10 +1,27 @@
 import type { Client } from '@grpc/grpc-js'
-import type { ControllerContext, DebugHandlers, DriverMetrics, OsmError, ProxyRef } from '@osm-ts/driver-api'
+import type {
+  ControllerContext,
+  DebugHandlers,
+  DriverMetrics,
+  Eviction,
+  MeshConfigView,
+  OsmError,
+  ProxyRef,
+  TrustBundle,
+} from '@osm-ts/driver-api'
+import type { Part } from '@osm-ts/driver-api/policy'
 
 import { callUnary, pull } from '../wire/calls.js'
 import { fromServiceError } from '../wire/failure.js'
-import { type Document, hostService, type Method, type WatchRequest } from '../wire/services.js'
+import { hostService, type Message, type Method } from '../wire/services.js'
 import type { MetricDeclaration } from '../wire/telemetry.js'
+import {
+  logEntryMessage,
+  readBrokerMessage,
+  readCredential,
+  readPolicyUpdate,
+  readServerTrust,
+} from '../wire/values.js'
 import { Outbox } from './outbox.js'
 
 /** The part of a context that is plain data. */
@@ -27,9 +44,7 @@ export interface RemoteContextOptions {
 /** How long the host may take for one answer. It only looks things up. */
 const HOST_DEADLINE_MS = 30_000
 
-type WatchName = {
-  [Name in keyof typeof hostService]: (typeof hostService)[Name] extends Method<WatchRequest, Document> ? Name : never
-}[keyof typeof hostService]
+type WatchRequest = Message<'watchRequest'>
 
 /** The context of a host in another process. Its calls reject with the errors of the contract, as those of a host in the same process do. */
 export function remoteContext(options: RemoteContextOptions): ControllerContext {
@@ -44,18 +59,16 @@ export function remoteContext(options: RemoteContextOptions): ControllerContext 
       throw hostError(error)
     }
   }
-  const ask = async <T, Request>(method: Method<Request, Document>, request: Partial<Request>): Promise<T> =>
-    // What the host says is what the contract says it is.
-    JSON.parse((await call(method, request)).json) as T
-  const watch = <T>(name: WatchName, request: Partial<WatchRequest>, until: AbortSignal): AsyncIterable<T> =>
-    read<T>(client, hostService[name], request, until)
-  const send = async <Response>(method: Method<Document, Response>, value: unknown): Promise<void> => {
-    await call(method, { json: JSON.stringify(value) })
-  }
+  const watch = <T, Item>(
+    method: Method<WatchRequest, Item>,
+    request: Partial<WatchRequest>,
+    until: AbortSignal,
+    valueOf: (item: Item) => T,
+  ): AsyncIterable<T> => read(client, method, request, until, valueOf)
   const outbox = new Outbox({
-    declare: (list) => send(hostService.DeclareMetrics, list),
-    measure: (list) => send(hostService.Measure, list),
-    log: (list) => send(hostService.Log, list),
+    declare: async (metrics) => void (await call(hostService.DeclareMetrics, { metrics })),
+    measure: async (measurements) => void (await call(hostService.Measure, { measurements })),
+    log: async (list) => void (await call(hostService.Log, { entries: list.map(logEntryMessage) })),
   })
   const session = (proxy: ProxyRef) => ({ session: proxy.session })
   // A host that has told the driver to stop has forgotten its proxies already.
@@ -66,28 +79,32 @@ export function remoteContext(options: RemoteContextOptions): ControllerContext 
   }
   return {
     ...data,
-    proxyServiceCert: { watch: (until) => watch('WatchServerCredential', {}, until) },
+    proxyServiceCert: { watch: (until) => watch(hostService.WatchServerCredential, {}, until, readServerTrust) },
     configurator: {
-      current: () => ask(hostService.GetMeshConfig, {}),
-      watch: (until) => watch('WatchMeshConfig', {}, until),
+      current: () => call(hostService.GetMeshConfig, {}).then(asTold<MeshConfigView>),
+      watch: (until) => watch(hostService.WatchMeshConfig, {}, until, asTold<MeshConfigView>),
     },
     meshCatalog: {
-      policies: { watch: (proxy, until) => watch('WatchPolicies', session(proxy), until) },
-      parts: { get: (hash) => ask(hostService.GetPart, { hash }) },
+      policies: {
+        watch: (proxy, until) => watch(hostService.WatchPolicies, session(proxy), until, readPolicyUpdate),
+      },
+      parts: {
+        get: async (hash) => asTold<Part>(JSON.parse((await call(hostService.GetPart, { hash })).part)),
+      },
     },
     certManager: {
-      identity: (proxy, until) => watch('WatchIdentity', session(proxy), until),
-      trustBundles: (until) => watch('WatchTrustBundles', {}, until),
-      credentials: (proxy, ref, until) =>
-        watch('WatchCredential', { ...session(proxy), credential: JSON.stringify(ref) }, until),
+      identity: (proxy, until) => watch(hostService.WatchIdentity, session(proxy), until, readCredential),
+      trustBundles: (until) => watch(hostService.WatchTrustBundles, {}, until, asTold<TrustBundle>),
+      credentials: (proxy, credential, until) =>
+        watch(hostService.WatchCredential, { ...session(proxy), credential }, until, readCredential),
     },
-    msgBroker: { subscribe: (topic, until) => watch('Subscribe', { topic }, until) },
+    msgBroker: { subscribe: (topic, until) => watch(hostService.Subscribe, { topic }, until, readBrokerMessage) },
     proxies: {
-      authenticate: (certificate) => ask(hostService.Authenticate, { certificate }),
+      authenticate: (certificate) => call(hostService.Authenticate, { certificate }).then(asTold<ProxyRef>),
       disconnected: (ended) => tell(call(hostService.Disconnected, { session: ended })),
-      evictions: (until) => watch('WatchEvictions', {}, until),
-      report: (report) => tell(send(hostService.Report, report)),
-      observe: (observation) => tell(send(hostService.Observe, observation)),
+      evictions: (until) => watch(hostService.WatchEvictions, {}, until, asTold<Eviction>),
+      report: (report) => tell(call(hostService.Report, report)),
+      observe: (observation) => tell(call(hostService.Observe, observation)),
     },
     debugHandlers: {
       register: (path, handler) => {
@@ -104,18 +121,23 @@ export function remoteContext(options: RemoteContextOptions): ControllerContext 
   }
 }
 
-async function* read<T>(
+async function* read<T, Item>(
   client: Client,
-  method: Method<WatchRequest, Document>,
+  method: Method<WatchRequest, Item>,
   request: Partial<WatchRequest>,
   signal: AbortSignal,
+  valueOf: (item: Item) => T,
 ): AsyncGenerator<T, void, undefined> {
   try {
-    // What the host says is what the contract says it is.
-    for await (const json of pull(client, method, request, signal)) yield JSON.parse(json) as T
+    for await (const item of pull(client, method, request, signal)) yield valueOf(item)
   } catch (error) {
     throw hostError(error)
   }
+}
+
+/** What the host sends is what the contract says it is. */
+function asTold<T>(value: unknown): T {
+  return value as T
 }
 
 function hostError(error: unknown): OsmError {

@@ -5,15 +5,12 @@ import { type DebugHandlers, type DebugRequest, type Driver, type InjectorContex
 
 import { answer, connectTo } from '../wire/calls.js'
 import { toServiceError } from '../wire/failure.js'
-import type { MessageOf } from '../wire/message.js'
-import { type DeclarationMessage, type Document, driverService } from '../wire/services.js'
+import { driverService, type Message } from '../wire/services.js'
 import { serveSocket, type SocketServer } from '../wire/server.js'
-import { remoteContext, type StartData } from './remote-context.js'
+import { readStartContext } from '../wire/values.js'
+import { remoteContext } from './remote-context.js'
 
-type StartCall = ServerWritableStream<
-  MessageOf<{ readonly context: readonly [1, 'string']; readonly hostSocket: readonly [2, 'string'] }>,
-  { readonly probes?: string; readonly cancelled?: string }
->
+type StartCall = ServerWritableStream<Message<'startRequest'>, Partial<Message<'startEvent'>>>
 
 /** A driver to serve, once it is there. */
 export interface ServedDriver {
@@ -52,22 +49,16 @@ export async function serveDriver(socket: string, load: Promise<ServedDriver>): 
   }
   return serveSocket(socket, driverService, {
     Describe: answer(async () => describe(await load)),
-    Patch: answer(async ({ json }: Document, signal) => {
+    Patch: answer(async (request: Message<'patchRequest'>, signal) => {
       const { driver } = await load
       // The host sends what the contract says; its signal is that of the call.
-      const context = { ...(deepFreeze(JSON.parse(json)) as Omit<InjectorContext, 'signal'>), signal }
-      return { json: JSON.stringify(await driver.patch(context)) }
+      const context = { ...(deepFreeze(JSON.parse(request.context)) as Omit<InjectorContext, 'signal'>), signal }
+      return { patch: JSON.stringify(await driver.patch(context)) }
     }),
     Start: start,
-    Debug: answer(async ({ json }: Document) => {
-      const request = JSON.parse(json) as DebugRequest // of our own host
-      const page = pages.get(request.path)
-      const response = await page?.(request)
-      return {
-        json: JSON.stringify(
-          response ?? { status: 404, contentType: 'text/plain', body: 'the driver does not have this page now\n' },
-        ),
-      }
+    Debug: answer(async (request: DebugRequest) => {
+      const response = await pages.get(request.path)?.(request)
+      return response ?? { status: 404, contentType: 'text/plain', body: 'the driver does not have this page now\n' }
     }),
     Ping: answer(async () => ({})),
   })
@@ -96,7 +87,7 @@ async function runDriver(
     const { probes, stopped } = await driver.start(
       remoteContext({
         client,
-        data: JSON.parse(call.request.context) as StartData, // of our own host
+        data: readStartContext(call.request.context),
         pages,
         cancel: (reason) => {
           ownEnd.abort()
@@ -105,7 +96,7 @@ async function runDriver(
         signal: stop.signal,
       }),
     )
-    call.write({ probes: JSON.stringify(probes) })
+    call.write({ probes })
     await Promise.race([cancelled, stopped])
     // The host answers `cancel` by cancelling the call.
     if (ownEnd.signal.aborted) await cancelled
@@ -124,12 +115,11 @@ async function runDriver(
   }
 }
 
-function describe({ driver, version }: ServedDriver): DeclarationMessage {
+function describe({ driver, version }: ServedDriver): Message<'declaration'> {
   return {
     name: driver.name,
-    contractMin: driver.contract.min,
-    contractMax: driver.contract.max,
-    capabilities: JSON.stringify(driver.capabilities),
+    contract: driver.contract,
+    capabilities: driver.capabilities,
     configSchema: JSON.stringify(driver.configSchema),
     version,
     oldestProxyVersion: driver.oldestProxyVersion ?? '',

@@ -2,7 +2,7 @@ import { checkDriver, type Driver, OsmError } from '@osm-ts/driver-api'
 import { capabilitiesForHost, isContractRange, requireContract } from '@osm-ts/driver-api/host'
 
 import { processError } from '../wire/failure.js'
-import type { DeclarationMessage } from '../wire/services.js'
+import type { Message } from '../wire/services.js'
 import { parseDocument } from './parse-document.js'
 
 /** What a driver is, without what it does. */
@@ -20,16 +20,22 @@ export type DeclaredDriver = Pick<
  * @param expected - sidecar class that it is listed under; empty: any
  * @throws OsmError with code `OSM_DRIVER_INVALID`, `OSM_DRIVER_CONTRACT`, `OSM_DRIVER_NAME` or `OSM_DRIVER_PROTOCOL`
  */
-export function readDeclaration(message: DeclarationMessage, expected: string): DeclaredDriver {
-  const { name, version, oldestProxyVersion } = message
-  const contract = { min: message.contractMin, max: message.contractMax }
+export function readDeclaration(message: Message<'declaration'>, expected: string): DeclaredDriver {
+  const { name, version, oldestProxyVersion, contract, capabilities: declaredCapabilities } = message
+  if (contract === undefined || declaredCapabilities === undefined)
+    throw new OsmError(
+      'OSM_DRIVER_CONTRACT',
+      `driver ${name} declares no ${contract === undefined ? 'range of contract versions' : 'capabilities'}: it was built with another driver.proto; build it with the one of @osm-ts/driver-process`,
+      { details: { driver: name } },
+    )
   // A newer contract may have other capabilities, so the version is checked first.
   if (isContractRange(contract)) requireContract({ name, contract })
-  const capabilities = parseDocument(message.capabilities)
   const declared = {
     name,
     contract,
-    capabilities: isContractRange(contract) ? capabilitiesForHost({ contract, capabilities }) : capabilities,
+    capabilities: isContractRange(contract)
+      ? capabilitiesForHost({ contract, capabilities: declaredCapabilities })
+      : declaredCapabilities,
     configSchema: parseDocument(message.configSchema),
     ...(oldestProxyVersion === '' ? {} : { oldestProxyVersion }),
   }

@@ -14,8 +14,8 @@ import { hostContracts } from '@osm-ts/driver-api/host'
 import type { StartData } from '../driver/remote-context.js'
 import { callStream, callUnary, connectTo, type Patience } from '../wire/calls.js'
 import { fromServiceError, processError } from '../wire/failure.js'
-import { driverService, type Method } from '../wire/services.js'
-import { isRecord } from '../wire/telemetry.js'
+import { driverService, type Message, type Method } from '../wire/services.js'
+import { startContextMessage } from '../wire/values.js'
 import { type DeclaredDriver, readDeclaration } from './declaration.js'
 import type { DriverLimits } from './limits.js'
 import { parseDocument } from './parse-document.js'
@@ -45,20 +45,16 @@ export class DriverClient {
   /** @throws OsmError as `readDeclaration` does, or with what the driver says of why it can't be loaded */
   async describe(expected: string, signal: AbortSignal): Promise<DeclaredDriver> {
     const patience = { deadlineMs: this.#limits.describeMs, signal, waitForReady: true } as const
-    const request = { contractMin: hostContracts.min, contractMax: hostContracts.max }
+    const request = { contract: hostContracts }
     return readDeclaration(await this.#ask(driverService.Describe, request, 'asked what it is', patience), expected)
   }
 
   /** @throws OsmError with the driver's own code, `OSM_DRIVER_TIMEOUT`, `OSM_DRIVER_UNAVAILABLE` or `OSM_DRIVER_PROTOCOL` */
   async patch({ signal, ...context }: InjectorContext): Promise<SidecarPatch> {
     const patience = { deadlineMs: this.#limits.patchMs, signal }
-    const { json } = await this.#ask(
-      driverService.Patch,
-      { json: JSON.stringify(context) },
-      'asked for a patch',
-      patience,
-    )
-    const patch = parseDocument(json)
+    const request = { context: JSON.stringify(context) }
+    const answer = await this.#ask(driverService.Patch, request, 'asked for a patch', patience)
+    const patch = parseDocument(answer.patch)
     this.#refuse(validateSidecarPatch(patch), 'a sidecar patch')
     return patch as SidecarPatch // that is what was just checked
   }
@@ -74,7 +70,7 @@ export class DriverClient {
     signal: AbortSignal,
   ): Promise<StartCall> {
     const what = `driver ${this.#name}, asked to start,`
-    const call = this.#startCall({ context: JSON.stringify(data), hostSocket }, what)
+    const call = this.#startCall({ context: startContextMessage(data), hostSocket }, what)
     const ended = new Promise<Error>((resolve) => {
       call.on('error', (error) => resolve(fromServiceError(error, what)))
       call.on('end', () => resolve(processError('OSM_DRIVER_PROTOCOL', `${what} ended by itself`)))
@@ -96,21 +92,10 @@ export class DriverClient {
   /** @throws OsmError as {@link patch} does */
   async debug(request: DebugRequest): Promise<DebugResponse> {
     const patience = { deadlineMs: this.#limits.debugMs }
-    const { json } = await this.#ask(
-      driverService.Debug,
-      { json: JSON.stringify(request) },
-      'asked for a page',
-      patience,
-    )
-    const response = parseDocument(json)
-    if (
-      !isRecord(response) ||
-      !Number.isInteger(response['status']) ||
-      typeof response['contentType'] !== 'string' ||
-      typeof response['body'] !== 'string'
-    )
-      throw processError('OSM_DRIVER_PROTOCOL', `driver ${this.#name} gave no page`)
-    return { status: Number(response['status']), contentType: response['contentType'], body: response['body'] }
+    const response = await this.#ask(driverService.Debug, request, 'asked for a page', patience)
+    if (response.status < 100 || response.status > 599)
+      throw processError('OSM_DRIVER_PROTOCOL', `driver ${this.#name} gave a page with status ${response.status}`)
+    return response
   }
 
   /** @throws OsmError with code `OSM_DRIVER_TIMEOUT` or `OSM_DRIVER_UNAVAILABLE` */
@@ -138,7 +123,7 @@ export class DriverClient {
   }
 
   /** @throws OsmError with code `OSM_DRIVER_UNAVAILABLE` where the process was given up before it could be asked */
-  #startCall(request: { readonly context: string; readonly hostSocket: string }, what: string) {
+  #startCall(request: Message<'startRequest'>, what: string) {
     try {
       return callStream(this.#client, driverService.Start, request)
     } catch (error) {
@@ -147,7 +132,7 @@ export class DriverClient {
   }
 
   #firstProbes(
-    call: ClientReadableStream<{ readonly probes: string; readonly cancelled: string }>,
+    call: ClientReadableStream<Message<'startEvent'>>,
     ended: Promise<Error>,
     onCancel: (reason: Error) => void,
   ): Promise<HealthProbes> {
@@ -160,14 +145,13 @@ export class DriverClient {
         clearTimeout(timer)
         reject(error)
       })
-      call.on('data', ({ probes, cancelled }: { readonly probes: string; readonly cancelled: string }) => {
+      call.on('data', ({ probes, cancelled }: Message<'startEvent'>) => {
         if (cancelled !== '') onCancel(new OsmError('OSM_DRIVER_START', cancelled))
-        if (probes === '') return
+        if (probes === undefined) return
         clearTimeout(timer)
         try {
-          const value = parseDocument(probes)
-          this.#refuse(validateHealthProbes(value), 'health probes')
-          resolve(value as HealthProbes) // that is what was just checked
+          this.#refuse(validateHealthProbes(probes), 'health probes')
+          resolve(probes)
         } catch (error) {
           reject(error instanceof Error ? error : new Error(String(error)))
         }

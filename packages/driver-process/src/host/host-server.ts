@@ -9,14 +9,20 @@ import {
   type ApplyReport,
   type ProxyObservation,
 } from '@osm-ts/driver-api'
-import type { CredentialRef, PartHash } from '@osm-ts/driver-api/policy'
+import { canonicalJson, type PartHash } from '@osm-ts/driver-api/policy'
 
 import { processError } from '../wire/failure.js'
 import { answer, serveWatch } from '../wire/calls.js'
-import type { Document, WatchRequest } from '../wire/services.js'
-import { hostService } from '../wire/services.js'
+import { hostService, type Message } from '../wire/services.js'
 import { serveSocket, type SocketServer } from '../wire/server.js'
-import { parseDocument } from './parse-document.js'
+import {
+  brokerMessage,
+  credentialMessage,
+  policyUpdateMessage,
+  readCredentialRef,
+  readObservation,
+  serverTrustMessage,
+} from '../wire/values.js'
 import type { RelayedTelemetry } from './relayed-telemetry.js'
 
 /** What a {@link HostServer} passes on to. */
@@ -65,27 +71,34 @@ export class HostServer {
     const { meshCatalog, certManager, proxies, configurator, msgBroker } = context
     return {
       ...this.#calls(),
-      WatchServerCredential: this.#watch((_request, signal) => context.proxyServiceCert.watch(signal)),
-      WatchMeshConfig: this.#watch((_request, signal) => configurator.watch(signal)),
-      WatchPolicies: this.#watch(({ session }, signal) => meshCatalog.policies.watch(this.#proxy(session), signal)),
-      WatchIdentity: this.#watch(({ session }, signal) => certManager.identity(this.#proxy(session), signal)),
-      WatchCredential: this.#watch(({ session, credential }, signal) =>
-        // The host compares it with what is in the policy; nothing else is made of it.
-        certManager.credentials(this.#proxy(session), parseDocument(credential) as CredentialRef, signal),
+      WatchServerCredential: this.#watch((_, signal) => context.proxyServiceCert.watch(signal), serverTrustMessage),
+      WatchMeshConfig: this.#watch((_, signal) => configurator.watch(signal), asIs),
+      WatchPolicies: this.#watch(
+        ({ session }, signal) => meshCatalog.policies.watch(this.#proxy(session), signal),
+        policyUpdateMessage,
       ),
-      WatchTrustBundles: this.#watch((_request, signal) => certManager.trustBundles(signal)),
-      WatchEvictions: this.#watch((_request, signal) => proxies.evictions(signal)),
-      Subscribe: this.#watch(({ topic }, signal) => msgBroker.subscribe(topic, signal)),
-      DeclareMetrics: answer(async ({ json }: Document) => {
-        telemetry.declare(parseDocument(json))
+      WatchIdentity: this.#watch(
+        ({ session }, signal) => certManager.identity(this.#proxy(session), signal),
+        credentialMessage,
+      ),
+      WatchCredential: this.#watch(
+        ({ session, credential }, signal) =>
+          certManager.credentials(this.#proxy(session), readCredentialRef(credential), signal),
+        credentialMessage,
+      ),
+      WatchTrustBundles: this.#watch((_, signal) => certManager.trustBundles(signal), asIs),
+      WatchEvictions: this.#watch((_, signal) => proxies.evictions(signal), asIs),
+      Subscribe: this.#watch(({ topic }, signal) => msgBroker.subscribe(topic, signal), brokerMessage),
+      DeclareMetrics: answer(async ({ metrics }: Message<'metricDeclarations'>) => {
+        telemetry.declare(metrics)
         return {}
       }),
-      Measure: answer(async ({ json }: Document) => {
-        telemetry.measure(parseDocument(json))
+      Measure: answer(async ({ measurements }: Message<'measurements'>) => {
+        telemetry.measure(measurements)
         return {}
       }),
-      Log: answer(async ({ json }: Document) => {
-        telemetry.log(parseDocument(json))
+      Log: answer(async ({ entries }: Message<'logEntries'>) => {
+        telemetry.log(entries)
         return {}
       }),
     } satisfies Record<keyof typeof hostService, unknown>
@@ -97,32 +110,33 @@ export class HostServer {
       Authenticate: answer(async ({ certificate }: { readonly certificate: Uint8Array }) => {
         const proxy = await proxies.authenticate(certificate)
         this.#sessions.set(proxy.session, proxy)
-        return { json: JSON.stringify(proxy) }
+        return proxy
       }),
       Disconnected: answer(async ({ session }: { readonly session: string }) => {
         if (this.#sessions.delete(session)) await proxies.disconnected(session)
         return {}
       }),
-      Report: answer(async ({ json }: Document) => {
-        // That is what is checked.
-        await proxies.report(checked('apply report', json, validateApplyReport) as ApplyReport)
+      Report: answer(async (report: Message<'applyReport'>) => {
+        check('apply report', validateApplyReport(report))
+        await proxies.report(report as ApplyReport) // that is what was checked
         return {}
       }),
-      Observe: answer(async ({ json }: Document) => {
-        // As above.
-        await proxies.observe(checked('observation', json, validateProxyObservation) as ProxyObservation)
+      Observe: answer(async (message: Message<'proxyObservation'>) => {
+        const observation = readObservation(message)
+        check('observation', validateProxyObservation(observation))
+        await proxies.observe(observation as ProxyObservation) // as above
         return {}
       }),
       // Whatever is no hash is not held.
-      GetPart: answer(async ({ hash }: { readonly hash: string }) => ({
-        json: JSON.stringify(await meshCatalog.parts.get(hash as PartHash)),
+      GetPart: answer(async ({ hash }: Message<'partRequest'>) => ({
+        part: canonicalJson(await meshCatalog.parts.get(hash as PartHash)),
       })),
-      GetMeshConfig: answer(async () => ({ json: JSON.stringify(await configurator.current()) })),
+      GetMeshConfig: answer(async () => configurator.current()),
       MountPage: answer(async ({ path }: { readonly path: string }) => this.#mount(path)),
     }
   }
 
-  #mount(path: string): Partial<Document> {
+  #mount(path: string): Message<'empty'> {
     const { context, mounted, page } = this.#options
     if (!path.startsWith('/debug/'))
       throw processError('OSM_DRIVER_PROTOCOL', `${JSON.stringify(path)} is no path below /debug/`)
@@ -131,8 +145,11 @@ export class HostServer {
     return {}
   }
 
-  #watch(open: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<unknown>) {
-    return serveWatch(open, (done) => {
+  #watch<Value, Item>(
+    open: (request: Message<'watchRequest'>, signal: AbortSignal) => AsyncIterable<Value>,
+    messageOf: (value: Value) => Partial<Item>,
+  ) {
+    return serveWatch(open, messageOf, (done) => {
       this.#watches.add(done)
       void done.finally(() => this.#watches.delete(done))
     })
@@ -147,10 +164,12 @@ export class HostServer {
 }
 
 /** @throws OsmError with code `OSM_DRIVER_PROTOCOL` */
-function checked(what: string, json: string, issuesOf: typeof validateApplyReport): unknown {
-  const value = parseDocument(json)
-  const [issue] = issuesOf(value)
+function check(what: string, [issue]: ReturnType<typeof validateApplyReport>): void {
   if (issue !== undefined)
     throw processError('OSM_DRIVER_PROTOCOL', `${issue.pointer} of the ${what}: ${issue.message}`)
+}
+
+/** Of values that are their messages. */
+function asIs<T>(value: T): T {
   return value
 }

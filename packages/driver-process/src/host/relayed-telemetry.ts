@@ -1,7 +1,9 @@
 import type { ControllerContext } from '@osm-ts/driver-api'
 
 import { processError } from '../wire/failure.js'
+import type { Message } from '../wire/services.js'
 import { isLogEntry, isMeasurement, isMetricDeclaration, type MetricDeclaration } from '../wire/telemetry.js'
+import { parseDocument } from './parse-document.js'
 
 /** Metrics that one driver may declare. */
 const MAX_METRICS = 200
@@ -38,8 +40,9 @@ export class RelayedTelemetry {
   }
 
   /** @throws OsmError with code `OSM_DRIVER_PROTOCOL` */
-  log(value: unknown): void {
-    for (const { level, fields, message } of listOf(value, isLogEntry, 'log entries'))
+  log(entries: readonly Message<'logEntry'>[]): void {
+    const lines = entries.map(({ fields, ...entry }) => ({ ...entry, fields: parseDocument(fields) }))
+    for (const { level, fields, message } of listOf(lines, isLogEntry, 'log entries'))
       this.#context.logger[level](fields, message)
   }
 

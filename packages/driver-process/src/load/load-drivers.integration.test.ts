@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -15,11 +15,20 @@ import { loadDrivers } from './load-drivers.js'
 import { packageIntegrity } from './package-integrity.js'
 
 let program: string
+let temporary: string
+const usualTemporary = process.env['TMPDIR']
 
 beforeAll(async () => {
   program = await bundleHostProgram()
+  // Of this file alone: what others leave there for a moment is not left by it.
+  temporary = await mkdtemp(join(tmpdir(), 'load-'))
+  process.env['TMPDIR'] = temporary
 })
-afterAll(() => rm(dirname(program), { recursive: true }))
+afterAll(async () => {
+  if (usualTemporary === undefined) delete process.env['TMPDIR']
+  else process.env['TMPDIR'] = usualTemporary
+  await Promise.all([dirname(program), temporary].map((folder) => rm(folder, { recursive: true })))
+})
 
 const packages = join(import.meta.dirname, '../../test/packages')
 

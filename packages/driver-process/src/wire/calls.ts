@@ -12,7 +12,9 @@ import {
 import { Wake } from '@osm-ts/driver-api/toolkit'
 
 import { toServiceError } from './failure.js'
-import type { Document, Method, WatchRequest } from './services.js'
+import type { Message, Method } from './services.js'
+
+type WatchRequest = Message<'watchRequest'>
 
 /** Bytes of one message at most: more than the parts of the largest mesh take, less than would end a process. */
 const MAX_MESSAGE_BYTES = 64 << 20
@@ -86,19 +88,19 @@ export function callStream<Request, Response>(
  *
  * @returns items until the signal aborts or the other side ends; throws what gRPC says
  */
-export async function* pull(
+export async function* pull<Item>(
   client: Client,
-  method: Method<WatchRequest, Document>,
+  method: Method<WatchRequest, Item>,
   request: Partial<WatchRequest>,
   signal: AbortSignal,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<Item, void, undefined> {
   if (signal.aborted) return
-  const call: ClientDuplexStream<Partial<WatchRequest>, Document> = client.makeBidiStreamRequest(
+  const call: ClientDuplexStream<Partial<WatchRequest>, Item> = client.makeBidiStreamRequest(
     method.path,
     method.requestSerialize,
     method.responseDeserialize,
   )
-  const inbox: { item?: string; end?: { readonly error?: Error } } = {}
+  const inbox: Inbox<Item> = {}
   const wake = new Wake()
   const over = new AbortController()
   const finish = (end: { readonly error?: Error }): void => {
@@ -109,8 +111,8 @@ export async function* pull(
     over.abort()
     call.cancel()
   }
-  call.on('data', ({ json }: Document) => {
-    inbox.item = json
+  call.on('data', (item: Item) => {
+    inbox.item = { value: item }
     wake.notify()
   })
   call.on('end', () => finish({}))
@@ -121,7 +123,7 @@ export async function* pull(
       call.write(request)
       const item = await nextItem(inbox, wake, over.signal)
       if (item === undefined) return
-      yield item
+      yield item.value
     }
   } finally {
     signal.removeEventListener('abort', cancel)
@@ -129,12 +131,14 @@ export async function* pull(
   }
 }
 
+/** What has arrived. */
+interface Inbox<Item> {
+  item?: { readonly value: Item }
+  end?: { readonly error?: Error }
+}
+
 /** What arrives next; undefined at the end, or when the signal has aborted. */
-async function nextItem(
-  inbox: { item?: string; end?: { readonly error?: Error } },
-  wake: Wake,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+async function nextItem<Item>(inbox: Inbox<Item>, wake: Wake, signal: AbortSignal): Promise<Inbox<Item>['item']> {
   while (!signal.aborted) {
     const { item, end } = inbox
     if (item !== undefined) {
@@ -163,16 +167,18 @@ export function answer<Request, Response>(
 }
 
 /** Answers a call of {@link pull}: an item for each request. */
-export function serveWatch(
-  open: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<unknown>,
+export function serveWatch<Value, Item>(
+  open: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<Value>,
+  messageOf: (value: Value) => Partial<Item>,
   onEnd: (done: Promise<void>) => void,
-): handleBidiStreamingCall<WatchRequest, Partial<Document>> {
-  return (call) => onEnd(giveItems(call, open))
+): handleBidiStreamingCall<WatchRequest, Partial<Item>> {
+  return (call) => onEnd(giveItems(call, open, messageOf))
 }
 
-async function giveItems(
-  call: ServerDuplexStream<WatchRequest, Partial<Document>>,
-  open: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<unknown>,
+async function giveItems<Value, Item>(
+  call: ServerDuplexStream<WatchRequest, Partial<Item>>,
+  open: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<Value>,
+  messageOf: (value: Value) => Partial<Item>,
 ): Promise<void> {
   const ended = new AbortController()
   const wake = new Wake()
@@ -183,7 +189,7 @@ async function giveItems(
     wake.notify()
   })
   for (const event of ['cancelled', 'end', 'error'] as const) call.on(event, () => ended.abort())
-  let items: AsyncIterator<unknown> | undefined
+  let items: AsyncIterator<Value> | undefined
   try {
     while (await wake.wait(ended.signal)) {
       const { request } = asked
@@ -192,7 +198,7 @@ async function giveItems(
       items ??= open(request, ended.signal)[Symbol.asyncIterator]()
       const next = await items.next()
       if (next.done === true) break
-      call.write({ json: JSON.stringify(next.value) })
+      call.write(messageOf(next.value))
     }
     call.end()
   } catch (error) {

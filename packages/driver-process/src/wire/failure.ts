@@ -3,7 +3,7 @@ import { type ErrorDetails, isOsmError, OsmError } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { DriverProcessErrorCode } from '../errors.js'
-import { failure } from './messages.js'
+import { messages } from './messages.js'
 import { isRecord } from './telemetry.js'
 
 const TRAILER = 'osm-error-bin'
@@ -18,7 +18,7 @@ export function toServiceError(error: unknown): Partial<ServiceError> {
   if (isToldError(error)) {
     const details = Object.keys(error.details).length === 0 ? '' : JSON.stringify(error.details)
     const said = { code: error.code, message: message.slice(0, MAX_MESSAGE), details: details.slice(0, MAX_MESSAGE) }
-    metadata.set(TRAILER, failure.encode(details.length > MAX_MESSAGE ? { ...said, details: '' } : said))
+    metadata.set(TRAILER, messages.failure.encode(details.length > MAX_MESSAGE ? { ...said, details: '' } : said))
   }
   return { code: status.UNKNOWN, details: Buffer.from(message.slice(0, 500)).toString(), metadata }
 }
@@ -65,7 +65,7 @@ function toldFailure(metadata: Metadata | undefined): OsmError | undefined {
   const [bytes] = metadata?.get(TRAILER) ?? []
   if (!(bytes instanceof Uint8Array)) return undefined
   try {
-    const { code, message, details } = failure.decode(bytes)
+    const { code, message, details } = messages.failure.decode(bytes)
     if (!CODE.test(code)) return undefined
     return new OsmError(code, message.slice(0, MAX_MESSAGE), { details: readDetails(details) })
   } catch {

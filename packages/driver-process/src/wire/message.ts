@@ -1,121 +1,250 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { dictionary as makeDictionary } from '@osm-ts/driver-api/toolkit'
 
-/** What a field of a message holds. */
-export type FieldKind = 'string' | 'bytes' | 'uint32' | 'uint32s'
-
-/** Number and kind of a field, as in the .proto file. */
-export type Field = readonly [number: number, kind: FieldKind]
-
-/** Fields by the name that JavaScript knows them by. */
-export type Fields = Readonly<Record<string, Field>>
-
-interface Values {
-  readonly string: string
-  readonly bytes: Uint8Array
-  readonly uint32: number
-  readonly uint32s: readonly number[]
+/** How a value is written. */
+export interface Codec<T> {
+  /** Type in the .proto file. */
+  readonly proto: string
+  readonly wireType: WireType
+  /** The default of proto3, which is not sent. */
+  readonly empty: T
+  write(writer: BinaryWriter, value: T): void
+  read(reader: BinaryReader): T
 }
 
-/** What a message with those fields holds. Absent fields have the defaults of proto3. */
-export type MessageOf<F extends Fields> = { readonly [Name in keyof F]: Values[F[Name][1]] }
+/** A field of a message. */
+export interface Field<T = unknown> {
+  readonly number: number
+  /** Type in the .proto file, with its label. */
+  readonly proto: string
+  /** Value of a field that was not sent; undefined leaves the member out. */
+  initial(): T
+  write(writer: BinaryWriter, value: T): void
+  read(reader: BinaryReader, wireType: WireType, before: T): T
+}
+
+type OptionalNames<F> = {
+  [N in keyof F]: F[N] extends Field<infer T> ? (undefined extends T ? N : never) : never
+}[keyof F]
+type ValueOf<F> = F extends Field<infer T> ? T : never
+
+/** What a message with those fields holds: the value of the contract. Absent optional fields are left out. */
+export type MessageOf<F> = { readonly [N in Exclude<keyof F, OptionalNames<F>>]: ValueOf<F[N]> } & {
+  readonly [N in OptionalNames<F>]?: Exclude<ValueOf<F[N]>, undefined>
+}
 
 /** How a message is written and read. */
 export interface MessageType<Message = unknown> {
   /** As in the .proto file. */
   readonly name: string
-  readonly fields: Fields
+  readonly fields: Readonly<Record<string, Pick<Field, 'number' | 'proto'>>>
   encode(message: Partial<Message>): Buffer
   /** @throws Error if the bytes are no protocol buffer */
   decode(bytes: Uint8Array): Message
+  /** The type as that of a field. */
+  readonly codec: Codec<Message>
+}
+
+const string: Codec<string> = {
+  proto: 'string',
+  wireType: WireType.LengthDelimited,
+  empty: '',
+  write: (writer, value) => void writer.string(value),
+  read: (reader) => reader.string(),
+}
+const bytes: Codec<Uint8Array> = {
+  proto: 'bytes',
+  wireType: WireType.LengthDelimited,
+  empty: new Uint8Array(),
+  write: (writer, value) => void writer.bytes(value),
+  read: (reader) => reader.bytes(),
+}
+const uint32: Codec<number> = {
+  proto: 'uint32',
+  wireType: WireType.Varint,
+  empty: 0,
+  write: (writer, value) => void writer.uint32(value),
+  read: (reader) => reader.uint32(),
+}
+/** Counters, which stay below 2^53. */
+const uint64: Codec<number> = {
+  proto: 'uint64',
+  wireType: WireType.Varint,
+  empty: 0,
+  write: (writer, value) => void writer.uint64(value),
+  read: (reader) => Number(reader.uint64()),
+}
+const double: Codec<number> = {
+  proto: 'double',
+  wireType: WireType.Bit64,
+  empty: 0,
+  write: (writer, value) => void writer.double(value),
+  read: (reader) => reader.double(),
+}
+const bool: Codec<boolean> = {
+  proto: 'bool',
+  wireType: WireType.Varint,
+  empty: false,
+  write: (writer, value) => void writer.bool(value),
+  read: (reader) => reader.bool(),
+}
+export const scalar = { string, bytes, uint32, uint64, double, bool }
+
+/** The words of an enum, in the order of their numbers from 1. A number without a word becomes `#<number>`, which no check of the contract accepts. */
+export function words<const W extends string>(
+  name: string,
+  ...known: readonly W[]
+): Codec<W> & { readonly words: readonly W[] } {
+  const numbers = new Map<string, number>(known.map((word, index) => [word, index + 1]))
+  return {
+    proto: name,
+    words: known,
+    wireType: WireType.Varint,
+    // No member of the contract is unspecified, so that the checks of the contract refuse it.
+    empty: '' as W,
+    write: (writer, value) =>
+      void writer.uint32(numbers.get(value) ?? (/^#\d+$/.test(value) ? Number(value.slice(1)) : 0)),
+    read: (reader) => {
+      const number = reader.uint32()
+      return number === 0 ? ('' as W) : (known[number - 1] ?? (`#${number}` as W))
+    },
+  }
+}
+
+/** A field with the default of proto3. */
+export function one<T>(number: number, codec: Codec<T>): Field<T> {
+  return {
+    number,
+    proto: codec.proto,
+    initial: () => codec.empty,
+    write: (writer, value) => {
+      const isEmpty = value instanceof Uint8Array ? value.length === 0 : value === codec.empty
+      if (!isEmpty) writeOne(writer, number, codec, value)
+    },
+    read: (reader, wireType) => readOne(reader, wireType, codec),
+  }
+}
+
+/** A message, or a field that says `optional`. */
+export function maybe<T>(number: number, codec: Codec<T>): Field<T | undefined> {
+  const isMessage = typeof codec.empty === 'object' && !(codec.empty instanceof Uint8Array)
+  return {
+    number,
+    proto: isMessage ? codec.proto : `optional ${codec.proto}`,
+    initial: () => undefined,
+    write: (writer, value) => {
+      if (value !== undefined) writeOne(writer, number, codec, value)
+    },
+    read: (reader, wireType) => readOne(reader, wireType, codec),
+  }
+}
+
+/** A message that the contract always has. Not sent: the empty one. */
+export function always<T>(number: number, codec: Codec<T>): Field<T> {
+  const { write, read } = maybe(number, codec)
+  return {
+    number,
+    proto: codec.proto,
+    initial: () => codec.empty,
+    write,
+    read: (reader, wireType, before) => read(reader, wireType, before) as T, // there is one
+  }
+}
+
+/** A field that repeats. */
+export function list<T>(number: number, codec: Codec<T>): Field<readonly T[]> {
+  const isPacked = codec.wireType !== WireType.LengthDelimited
+  return {
+    number,
+    proto: `repeated ${codec.proto}`,
+    initial: () => [],
+    write: (writer, values) => {
+      if (isPacked && values.length > 0) {
+        writer.tag(number, WireType.LengthDelimited).fork()
+        for (const value of values) codec.write(writer, value)
+        writer.join()
+      } else for (const value of values) writeOne(writer, number, codec, value)
+    },
+    read: (reader, wireType, before) => {
+      // The list that `initial` made for this message. A copy for each field would take the square of their number.
+      const items = before as T[]
+      if (isPacked && wireType === WireType.LengthDelimited) {
+        const end = reader.uint32() + reader.pos
+        while (reader.pos < end) items.push(codec.read(reader))
+      } else items.push(readOne(reader, wireType, codec))
+      return items
+    },
+  }
+}
+
+/** A field of type `map<string, T>`. */
+export function dictionary<T>(number: number, codec: Codec<T>): Field<Readonly<Record<string, T>>> {
+  const entry = messageType('', { key: one(1, string), value: one(2, codec) })
+  return {
+    number,
+    proto: `map<string, ${codec.proto}>`,
+    // Without a prototype, a key cannot be one of its names.
+    initial: () => makeDictionary<T>([]),
+    write: (writer, values) => {
+      for (const [key, value] of Object.entries(values))
+        writer.tag(number, WireType.LengthDelimited).bytes(entry.encode({ key, value } as Partial<MessageOf<object>>))
+    },
+    read: (reader, wireType, before) => {
+      const { key, value } = readOne(reader, wireType, entry.codec) as { readonly key: string; readonly value: T }
+      // As for lists.
+      ;(before as Record<string, T>)[key] = value
+      return before
+    },
+  }
 }
 
 /** A message of proto3. What it does not know it skips, so that later versions may add fields. */
-export function messageType<const F extends Fields>(name: string, fields: F): MessageType<MessageOf<F>> {
+export function messageType<const F extends Readonly<Record<string, Field>>>(
+  name: string,
+  fields: F,
+): MessageType<MessageOf<F>> {
   const entries = Object.entries<Field>(fields)
+  const byNumber = new Map(entries.map((entry) => [entry[1].number, entry]))
+  const encode = (message: Partial<MessageOf<F>>): Buffer => {
+    const writer = new BinaryWriter()
+    const values = message as Readonly<Record<string, unknown>>
+    for (const [key, field] of entries) if (values[key] !== undefined) field.write(writer, values[key])
+    return Buffer.from(writer.finish())
+  }
+  const decode = (content: Uint8Array): MessageOf<F> => {
+    const reader = new BinaryReader(content)
+    const initial = entries.map(([key, field]): readonly [string, unknown] => [key, field.initial()])
+    const values: Record<string, unknown> = Object.fromEntries(initial.filter(([, value]) => value !== undefined))
+    while (reader.pos < reader.len) {
+      const [number, wireType] = reader.tag()
+      const entry = byNumber.get(number)
+      if (entry === undefined) reader.skip(wireType)
+      else values[entry[0]] = entry[1].read(reader, wireType, values[entry[0]])
+    }
+    return values as MessageOf<F>
+  }
   return {
     name,
     fields,
-    encode(message) {
-      const writer = new BinaryWriter()
-      // Every name of the message is one of the fields, and has the value of its kind.
-      const values = message as Readonly<Record<string, Values[FieldKind] | undefined>>
-      for (const [key, [number, kind]] of entries) {
-        const value = values[key]
-        if (value !== undefined) writeField(writer, number, kind, value)
-      }
-      return Buffer.from(writer.finish())
-    },
-    decode(bytes) {
-      const reader = new BinaryReader(bytes)
-      const values: Record<string, Values[FieldKind]> = Object.fromEntries(
-        entries.map(([key, [, kind]]) => [key, emptyValue(kind)]),
-      )
-      while (reader.pos < reader.len) {
-        const [number, wireType] = reader.tag()
-        const entry = entries.find(([, [wanted]]) => wanted === number)
-        if (entry === undefined) reader.skip(wireType)
-        else values[entry[0]] = readField(reader, wireType, entry[1][1], values[entry[0]])
-      }
-      return values as MessageOf<F> // each name of it was given a value of its kind
+    encode,
+    decode,
+    codec: {
+      proto: name,
+      wireType: WireType.LengthDelimited,
+      get empty() {
+        return decode(new Uint8Array())
+      },
+      write: (writer, value) => void writer.bytes(encode(value)),
+      read: (reader) => decode(reader.bytes()),
     },
   }
 }
 
-function emptyValue(kind: FieldKind): Values[FieldKind] {
-  switch (kind) {
-    case 'string':
-      return ''
-    case 'bytes':
-      return new Uint8Array()
-    case 'uint32':
-      return 0
-    case 'uint32s':
-      return []
-  }
+function writeOne<T>(writer: BinaryWriter, number: number, codec: Codec<T>, value: T): void {
+  codec.write(writer.tag(number, codec.wireType), value)
 }
 
-function writeField(writer: BinaryWriter, number: number, kind: FieldKind, value: Values[FieldKind]): void {
-  if (kind === 'string' && typeof value === 'string') {
-    if (value !== '') writer.tag(number, WireType.LengthDelimited).string(value)
-  } else if (kind === 'bytes' && value instanceof Uint8Array) {
-    if (value.length > 0) writer.tag(number, WireType.LengthDelimited).bytes(value)
-  } else if (kind === 'uint32' && typeof value === 'number') {
-    if (value !== 0) writer.tag(number, WireType.Varint).uint32(value)
-  } else if (kind === 'uint32s' && Array.isArray(value)) {
-    if (value.length === 0) return
-    writer.tag(number, WireType.LengthDelimited).fork()
-    for (const item of value as readonly number[]) writer.uint32(item)
-    writer.join()
-  } else throw new TypeError(`field ${number} is no ${kind}`)
-}
-
-function readField(
-  reader: BinaryReader,
-  wireType: WireType,
-  kind: FieldKind,
-  before: Values[FieldKind] | undefined,
-): Values[FieldKind] {
-  const expected = kind === 'uint32' ? WireType.Varint : WireType.LengthDelimited
-  // Numbers of a list may come one by one as well.
-  if (wireType !== expected && !(kind === 'uint32s' && wireType === WireType.Varint))
-    throw new Error(`a field of kind ${kind} has wire type ${wireType}`)
-  switch (kind) {
-    case 'string':
-      return reader.string()
-    case 'bytes':
-      return reader.bytes()
-    case 'uint32':
-      return reader.uint32()
-    case 'uint32s': {
-      // The list that emptyValue made for this message. A copy for each field would take the square of their number.
-      const items = before as number[]
-      if (wireType === WireType.Varint) {
-        items.push(reader.uint32())
-        return items
-      }
-      const end = reader.uint32() + reader.pos
-      while (reader.pos < end) items.push(reader.uint32())
-      return items
-    }
-  }
+function readOne<T>(reader: BinaryReader, wireType: WireType, codec: Codec<T>): T {
+  if (wireType !== codec.wireType) throw new Error(`a field of type ${codec.proto} has wire type ${wireType}`)
+  return codec.read(reader)
 }
