@@ -42,6 +42,8 @@ describe('the package of a new driver', () => {
       mkdirSync(join(folder, 'node_modules/@osm-ts'), { recursive: true })
       for (const name of ['driver-api', 'driver-testkit'])
         symlinkSync(join(packages, name), join(folder, 'node_modules/@osm-ts', name))
+      symlinkSync(join(packages, '../node_modules/@types'), join(folder, 'node_modules/@types'))
+      expect(await run(folder, compiler, '-p', '.', '--pretty', 'false')).toEqual({ code: 0, stdout: '', stderr: '' })
       const kit = join(folder, 'node_modules/@osm-ts/driver-testkit/dist/conformance-main.js')
       const { code, stdout } = await run(folder, kit, '--driver', '.', '--report', 'conformance')
       expect(stdout).toMatch(/ 0 failed, /)
@@ -49,7 +51,7 @@ describe('the package of a new driver', () => {
       expect(code).toBe(0)
       expect(existsSync(join(folder, 'conformance/conformance.html'))).toBe(true)
       const lines = ['driver', 'patch', 'policy-server'].map(
-        (name) => readFileSync(join(folder, `src/${name}.js`), 'utf8').split('\n').length,
+        (name) => readFileSync(join(folder, `src/${name}.ts`), 'utf8').split('\n').length,
       )
       expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(200)
     },
@@ -65,18 +67,24 @@ describe('the package of a new driver', () => {
       'docs/toy.md',
       '.gitignore',
       'package.json',
-      'src/driver.js',
-      'src/patch.js',
-      'src/policy-server.js',
+      'src/driver.ts',
+      'src/patch.ts',
+      'src/policy-server.ts',
+      'tsconfig.json',
     ])
     for (const path of paths) expect(readFileSync(join(base, 'elsewhere', path), 'utf8')).not.toContain('mysidecar')
   })
 
-  it('requests versions of the kit that there are', () => {
+  it('asks for the versions of the kit that there are, and for those of other packages that the kit is built with', () => {
     const { dependencies, devDependencies } = JSON.parse(
       readFileSync(join(packages, 'create-driver/template/package.json'), 'utf8'),
     ) as Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>
+    const catalog = readFileSync(join(packages, '../pnpm-workspace.yaml'), 'utf8')
     for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+      if (!name.startsWith('@osm-ts/')) {
+        expect(catalog).toMatch(new RegExp(`^  '?${name}'?: ${version}$`, 'm'))
+        continue
+      }
       const manifest = readFileSync(join(packages, name.replace('@osm-ts/', ''), 'package.json'), 'utf8')
       expect(JSON.parse(manifest)).toMatchObject({ name, version })
     }

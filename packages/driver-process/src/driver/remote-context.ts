@@ -46,7 +46,7 @@ const HOST_DEADLINE_MS = 30_000
 
 type WatchRequest = Message<'watchRequest'>
 
-/** The context of a host in another process. Its calls reject with the errors of the contract, as those of a host in the same process do. */
+/** The context of a host in another process. What the host sends is what the contract says it is. Its calls reject with the errors of the contract, as those of a host in the same process do. */
 export function remoteContext(options: RemoteContextOptions): ControllerContext {
   const { client, data, pages, cancel, signal } = options
   const call = async <Request, Response>(
@@ -81,28 +81,28 @@ export function remoteContext(options: RemoteContextOptions): ControllerContext 
     ...data,
     proxyServiceCert: { watch: (until) => watch(hostService.WatchServerCredential, {}, until, readServerTrust) },
     configurator: {
-      current: () => call(hostService.GetMeshConfig, {}).then(asTold<MeshConfigView>),
-      watch: (until) => watch(hostService.WatchMeshConfig, {}, until, asTold<MeshConfigView>),
+      current: () => call(hostService.GetMeshConfig, {}).then(meshConfigView),
+      watch: (until) => watch(hostService.WatchMeshConfig, {}, until, meshConfigView),
     },
     meshCatalog: {
       policies: {
         watch: (proxy, until) => watch(hostService.WatchPolicies, session(proxy), until, readPolicyUpdate),
       },
       parts: {
-        get: async (hash) => asTold<Part>(JSON.parse((await call(hostService.GetPart, { hash })).part)),
+        get: async (hash) => JSON.parse((await call(hostService.GetPart, { hash })).part) as Part,
       },
     },
     certManager: {
       identity: (proxy, until) => watch(hostService.WatchIdentity, session(proxy), until, readCredential),
-      trustBundles: (until) => watch(hostService.WatchTrustBundles, {}, until, asTold<TrustBundle>),
+      trustBundles: (until) => watch(hostService.WatchTrustBundles, {}, until, (bundle): TrustBundle => bundle),
       credentials: (proxy, credential, until) =>
         watch(hostService.WatchCredential, { ...session(proxy), credential }, until, readCredential),
     },
     msgBroker: { subscribe: (topic, until) => watch(hostService.Subscribe, { topic }, until, readBrokerMessage) },
     proxies: {
-      authenticate: (certificate) => call(hostService.Authenticate, { certificate }).then(asTold<ProxyRef>),
+      authenticate: async (certificate) => (await call(hostService.Authenticate, { certificate })) as ProxyRef,
       disconnected: (ended) => tell(call(hostService.Disconnected, { session: ended })),
-      evictions: (until) => watch(hostService.WatchEvictions, {}, until, asTold<Eviction>),
+      evictions: (until) => watch(hostService.WatchEvictions, {}, until, (eviction) => eviction as Eviction),
       report: (report) => tell(call(hostService.Report, report)),
       observe: (observation) => tell(call(hostService.Observe, observation)),
     },
@@ -135,9 +135,8 @@ async function* read<T, Item>(
   }
 }
 
-/** What the host sends is what the contract says it is. */
-function asTold<T>(value: unknown): T {
-  return value as T
+function meshConfigView(message: Message<'meshConfig'>): MeshConfigView {
+  return message as MeshConfigView
 }
 
 function hostError(error: unknown): OsmError {

@@ -43,7 +43,7 @@ describe('the declaration of a driver in another process', () => {
     expect(() => readDeclaration(messages.declaration.decode(bytes), 'toy')).toThrow(
       expect.objectContaining({
         code: 'OSM_DRIVER_CONTRACT',
-        message: expect.stringContaining('driver toy declares no range of contract versions') as string,
+        message: expect.stringContaining('driver toy declares no range of contract versions'),
       }),
     )
   })
@@ -61,7 +61,7 @@ describe('the declaration of a driver in another process', () => {
     expect(() => readDeclaration(messages.declaration.decode(bytes), 'toy')).toThrow(
       expect.objectContaining({
         code: 'OSM_DRIVER_INVALID',
-        message: expect.stringContaining('/capabilities/protocols/0') as string,
+        message: expect.stringContaining('/capabilities/protocols/0'),
       }),
     )
   })

@@ -141,13 +141,13 @@ export function maybe<T>(number: number, codec: Codec<T>): Field<T | undefined> 
 
 /** A message that the contract always has. Not sent: the empty one. */
 export function always<T>(number: number, codec: Codec<T>): Field<T> {
-  const { write, read } = maybe(number, codec)
+  const field = maybe(number, codec)
   return {
     number,
     proto: codec.proto,
     initial: () => codec.empty,
-    write,
-    read: (reader, wireType, before) => read(reader, wireType, before) as T, // there is one
+    write: (writer, value) => field.write(writer, value),
+    read: (reader, wireType) => readOne(reader, wireType, codec),
   }
 }
 
@@ -179,18 +179,23 @@ export function list<T>(number: number, codec: Codec<T>): Field<readonly T[]> {
 
 /** A field of type `map<string, T>`. */
 export function dictionary<T>(number: number, codec: Codec<T>): Field<Readonly<Record<string, T>>> {
-  const entry = messageType('', { key: one(1, string), value: one(2, codec) })
+  const entry = { key: one(1, string), value: one(2, codec) }
+  const entryCodec = messageType('', entry).codec
   return {
     number,
     proto: `map<string, ${codec.proto}>`,
     // Without a prototype, a key cannot be one of its names.
     initial: () => makeDictionary<T>([]),
     write: (writer, values) => {
-      for (const [key, value] of Object.entries(values))
-        writer.tag(number, WireType.LengthDelimited).bytes(entry.encode({ key, value } as Partial<MessageOf<object>>))
+      for (const [key, value] of Object.entries(values)) {
+        writer.tag(number, WireType.LengthDelimited).fork()
+        entry.key.write(writer, key)
+        entry.value.write(writer, value)
+        writer.join()
+      }
     },
     read: (reader, wireType, before) => {
-      const { key, value } = readOne(reader, wireType, entry.codec) as { readonly key: string; readonly value: T }
+      const { key, value } = readOne(reader, wireType, entryCodec) as { readonly key: string; readonly value: T }
       // As for lists.
       ;(before as Record<string, T>)[key] = value
       return before

@@ -17,7 +17,7 @@ export type TranslatedMatch =
   { readonly ok: true; readonly match: RouteMatch } | { readonly ok: false; readonly faults: readonly MatchFault[] }
 
 /** Why a header name can't be used. */
-export function headerNameFault(name: string): string {
+function headerNameFault(name: string): string {
   return `${JSON.stringify(name)} is no header name`
 }
 

@@ -1,20 +1,16 @@
-import { OsmError } from '@osm-ts/driver-api'
+import { type InjectorContext, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { PROXY_UID, sidecarIdentity, workloadEnvironment } from '@osm-ts/driver-api/toolkit'
 
-/**
- * What is beside a workload: pure data, the same for the same context. Keys are references that the mesh fills in.
- *
- * @param {import('@osm-ts/driver-api').InjectorContext} context
- * @returns {Promise<import('@osm-ts/driver-api').SidecarPatch>}
- */
-export async function patch(context) {
+/** The sidecar of a workload: pure data, the same for the same context. Keys are references that the mesh fills in. */
+export async function patch(context: InjectorContext): Promise<SidecarPatch> {
   const { podOS, interceptionMode, controlPlane } = context
   const { admin } = context.listen
   if (podOS !== 'linux') throw new OsmError('OSM_DRIVER_PATCH', `mysidecar runs on linux, not on ${podOS}`)
-  if (interceptionMode !== 'none') throw new OsmError('OSM_DRIVER_PATCH', 'mysidecar takes no redirected connections')
-  if (admin === undefined) throw new OsmError('OSM_DRIVER_PATCH', 'the host gave no address for administration')
+  if (interceptionMode !== 'none')
+    throw new OsmError('OSM_DRIVER_PATCH', 'mysidecar does not accept redirected connections')
+  if (admin === undefined) throw new OsmError('OSM_DRIVER_PATCH', 'the host has no address for the admin port')
   const config = {
-    // JSON keeps whatever is in these from becoming something else. No text of users belongs into args.
+    // JSON keeps these values what they are. Do not put user input into args.
     identity: sidecarIdentity(context),
     controlPlane: { address: controlPlane.address, port: controlPlane.port, serverName: controlPlane.serverName },
     admin: { address: admin.address, port: admin.port },
