@@ -21,14 +21,9 @@ import {
   readCredential,
   readPolicyUpdate,
   readServerTrust,
+  type StartData,
 } from '../wire/values.js'
 import { Outbox } from './outbox.js'
-
-/** The part of a context that is plain data. */
-export type StartData = Pick<
-  ControllerContext,
-  'contract' | 'proxyServerAddress' | 'proxyServerPort' | 'osmNamespace' | 'driverConfig'
->
 
 /** What a {@link remoteContext} is made of. */
 export interface RemoteContextOptions {

@@ -11,11 +11,10 @@ import {
 } from '@osm-ts/driver-api'
 import { hostContracts } from '@osm-ts/driver-api/host'
 
-import type { StartData } from '../driver/remote-context.js'
+import { startContextMessage, type StartData } from '../wire/values.js'
 import { callStream, callUnary, connectTo, type Patience } from '../wire/calls.js'
 import { fromServiceError, processError } from '../wire/failure.js'
 import { driverService, type Message, type Method } from '../wire/services.js'
-import { startContextMessage } from '../wire/values.js'
 import { type DeclaredDriver, readDeclaration } from './declaration.js'
 import type { DriverLimits } from './limits.js'
 import { parseDocument } from './parse-document.js'

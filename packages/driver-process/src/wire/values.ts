@@ -1,4 +1,4 @@
-import type { Credential, Message as BrokerMessage, RotatingCredential } from '@osm-ts/driver-api'
+import type { ControllerContext, Credential, Message as BrokerMessage, RotatingCredential } from '@osm-ts/driver-api'
 import {
   canonicalJson,
   type CredentialRef,
@@ -7,11 +7,16 @@ import {
   type ProxyPart,
 } from '@osm-ts/driver-api/policy'
 
-import type { StartData } from '../driver/remote-context.js'
 import type { Message } from './services.js'
 import type { LogEntry } from './telemetry.js'
 
 // Values of the contract that are not quite their messages: those that hold JSON, and those whose presence proto3 cannot say.
+
+/** The part of a context that is plain data. */
+export type StartData = Pick<
+  ControllerContext,
+  'contract' | 'proxyServerAddress' | 'proxyServerPort' | 'osmNamespace' | 'driverConfig'
+>
 
 /** What a host sends of the credential of a control plane. */
 export type ServerTrust = ReturnType<RotatingCredential['watch']> extends AsyncIterable<infer T> ? T : never

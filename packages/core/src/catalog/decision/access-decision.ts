@@ -1,6 +1,11 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
+import type { TrustDomain } from '../../identity/index.js'
 import type { ObjectOrigin, ObjectRef } from '../../problem.js'
+import type { Snapshot } from '../../snapshot/index.js'
+import type { ObjectKey } from '../../spec/index.js'
+import type { PolicyComputation } from '../policy-computation.js'
+import type { EscapedSlashes } from './request-path.js'
 
 /** May this caller make this request? */
 export interface AccessQuestion {
@@ -48,4 +53,28 @@ export interface AccessDecision {
   readonly reason: string
   /** One answer for each service and account that the request may end up at. */
   readonly decisions: readonly AccountDecision[]
+}
+
+/** What decisions are made with. */
+export interface DecisionContext {
+  readonly computation: PolicyComputation
+  /** Objects that the mesh acts on. */
+  readonly snapshot: Snapshot
+  readonly trustDomain: TrustDomain
+  /** What served ports do with paths that hold escaped slashes. */
+  readonly escapedSlashes: EscapedSlashes
+  /** Accounts that run the workloads of a service. */
+  readonly accountsOf: (service: MeshService) => readonly ServiceAccountRef[]
+  /** Accounts behind a service whose workloads all lack a sidecar, as far as anyone knows them. */
+  readonly withoutSidecar: (service: MeshService) => readonly ServiceAccountRef[]
+  /** True if the mesh speaks plaintext to workloads of a namespace that have no sidecar. */
+  readonly allowsPlaintext: (namespace: string) => boolean
+  /** False for Services outside the mesh, which Egress rules are about. */
+  readonly isServed: (service: MeshService) => boolean
+  /** True if a namespace takes part in the mesh. */
+  readonly isMember: (namespace: string) => boolean
+  /** False for accounts that can have no certificate. */
+  readonly isUsable: (account: ServiceAccountRef) => boolean
+  /** Where an object or a field of it is written down. */
+  readonly locate: (key: ObjectKey, field: string) => ObjectOrigin | undefined
 }

@@ -16,7 +16,7 @@ import { calledService, serviceModel } from '../policy/upstreams/services.js'
 import type { BoundaryDecision, BoundaryRule } from './boundary.js'
 import { decideEgress, type EgressQuestion } from './decide-egress.js'
 import { decideIngress, type OutsideCaller } from './decide-ingress.js'
-import type { DecisionContext } from './decide.js'
+import type { DecisionContext } from './access-decision.js'
 import { matchesRoute, type MatchableRequest } from './match-route.js'
 import { requestPath } from './request-path.js'
 

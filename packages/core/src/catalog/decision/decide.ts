@@ -1,45 +1,17 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import type { UpstreamPart } from '@osm-ts/driver-api/policy'
 
-import { principalOf, type TrustDomain } from '../../identity/index.js'
-import type { ObjectOrigin } from '../../problem.js'
-import type { Snapshot } from '../../snapshot/index.js'
-import type { ObjectKey } from '../../spec/index.js'
-import type { PolicyComputation } from '../policy-computation.js'
+import { principalOf } from '../../identity/index.js'
 import { nameKey, sameName } from '../policy/parts/keys.js'
 import { isHttp } from '../policy/upstreams/protocol.js'
 import { calledService, serviceModel } from '../policy/upstreams/services.js'
-import type { AccessDecision, AccessQuestion, AccountDecision } from './access-decision.js'
+import type { AccessDecision, AccessQuestion, AccountDecision, DecisionContext } from './access-decision.js'
 import { decidingRule } from './deciding-rule.js'
 import { admittingRule, chosenUpstreams } from './evaluate-policy.js'
 import { explainDenial } from './explain-denial.js'
 import type { MatchableRequest } from './match-route.js'
 import { PolicySides } from './policy-sides.js'
-import { type EscapedSlashes, requestPath } from './request-path.js'
-
-/** What decisions are made with. */
-export interface DecisionContext {
-  readonly computation: PolicyComputation
-  /** Objects that the mesh acts on. */
-  readonly snapshot: Snapshot
-  readonly trustDomain: TrustDomain
-  /** What served ports do with paths that hold escaped slashes. */
-  readonly escapedSlashes: EscapedSlashes
-  /** Accounts that run the workloads of a service. */
-  readonly accountsOf: (service: MeshService) => readonly ServiceAccountRef[]
-  /** Accounts behind a service whose workloads all lack a sidecar, as far as anyone knows them. */
-  readonly withoutSidecar: (service: MeshService) => readonly ServiceAccountRef[]
-  /** True if the mesh speaks plaintext to workloads of a namespace that have no sidecar. */
-  readonly allowsPlaintext: (namespace: string) => boolean
-  /** False for Services outside the mesh, which Egress rules are about. */
-  readonly isServed: (service: MeshService) => boolean
-  /** True if a namespace takes part in the mesh. */
-  readonly isMember: (namespace: string) => boolean
-  /** False for accounts that can have no certificate. */
-  readonly isUsable: (account: ServiceAccountRef) => boolean
-  /** Where an object or a field of it is written down. */
-  readonly locate: (key: ObjectKey, field: string) => ObjectOrigin | undefined
-}
+import { requestPath } from './request-path.js'
 
 /**
  * Who may call what, decided as sidecars decide it: the policy of the caller says where a request goes, and the policy of the called workload whether it is

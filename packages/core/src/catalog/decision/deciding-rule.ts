@@ -5,12 +5,10 @@ import { targetAnalysis } from '../policy/access/grants.js'
 import { sameName } from '../policy/parts/keys.js'
 import type { SourceRef } from '../policy/parts/policy-part.js'
 import { routeGroup } from '../policy/routing/route-groups.js'
-import type { DecidingRule } from './access-decision.js'
-import type { DecisionContext } from './decide.js'
+import type { DecidingRule, DecisionContext } from './access-decision.js'
 
 /**
- * What people wrote for a rule of a policy. Rules with one match are one rule of the policy, whoever wrote them: of their origins those count that let in
- * this caller.
+ * What people wrote for a rule of a policy. Rules with one match are one rule of the policy. Of its origins, only those count that let in this caller.
  *
  * @param origins - of the rule; each TrafficTarget is followed by the routes that it names
  */

@@ -2,7 +2,7 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { MeshDomains } from '../../identity/index.js'
 import { isMonitored, type Enrolment } from '../../spec/index.js'
-import type { DecisionContext } from '../decision/decide.js'
+import type { DecisionContext } from '../decision/access-decision.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import type { PolicyComputation } from '../policy-computation.js'
 import { canHoldCertificate } from '../policy/access/accounts.js'
