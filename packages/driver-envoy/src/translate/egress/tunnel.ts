@@ -58,11 +58,9 @@ export function tunnelledCluster(part: UpstreamPart, tunnel: Tunnel, settings: S
     ...(mustEncrypt ? staticCluster(name, []) : entrance(name, tunnel)),
     connectTimeout: duration(part.connectTimeoutMs ?? settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(part.limits),
-    typedExtensionProtocolOptions: httpProtocolOptions(
-      part.protocol,
-      settings.mesh.httpLimits,
-      part.limits?.maxRequestsPerConnection,
-    ),
+    typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, settings.mesh.httpLimits, {
+      maxRequestsPerConnection: part.limits?.maxRequestsPerConnection,
+    }),
     transportSocket: throughListener(inner),
   })
 }
