@@ -30,10 +30,14 @@ export function driverProblems(config: MeshConfig, drivers: readonly DriverState
     // The driver that serves a class comes before others that wanted to.
     const found = drivers.find((driver) => driverKey(driver.name) === driverKey(name))
     if (found === undefined) return []
-    const index = config.sidecar.drivers.findIndex((driver) => driver.name === name)
-    const entry = index === -1 ? undefined : `spec.sidecar.sidecarDrivers[${index}]`
-    return [...troubleOf(name, found, entry), ...oldImage(name, config, found, entry)]
+    return [...troubleOf(name, found, entryOf(name, config)), ...oldImage(name, config, found.oldestProxyVersion)]
   })
+}
+
+/** The field with the settings of a class; undefined if there is none. */
+function entryOf(name: string, config: MeshConfig): string | undefined {
+  const index = config.sidecar.drivers.findIndex((driver) => driver.name === name)
+  return index === -1 ? undefined : `spec.sidecar.sidecarDrivers[${index}]`
 }
 
 function troubleOf(name: string, found: DriverState, entry: string | undefined): readonly Problem[] {
@@ -44,15 +48,12 @@ function troubleOf(name: string, found: DriverState, entry: string | undefined):
   return [{ code, severity: 'error', message: `the driver of class ${name} ${trouble}: ${message}`, field }]
 }
 
-function oldImage(
-  name: string,
-  config: MeshConfig,
-  { oldestProxyVersion: oldest }: DriverState,
-  entry: string | undefined,
-): readonly Problem[] {
+/** The image of a class, if it is older than its driver can use. */
+export function oldImage(name: string, config: MeshConfig, oldest: string | undefined): readonly Problem[] {
   // What comes from the environment is of the chart, which brings images that fit.
   const image = sidecarImage(config, name, 'linux', {})
   if (!isOlderProxy(image, oldest)) return []
+  const entry = entryOf(name, config)
   const isOfEntry =
     entry !== undefined && config.sidecar.drivers.some((each) => each.name === name && each.sidecarImage === image)
   const message = `${JSON.stringify(image)} is too old: class ${name} needs version ${oldest ?? ''} or newer of its proxy; its pods are refused`

@@ -344,6 +344,17 @@ export const warned: readonly AdmissionCase[] = [
     { mesh: service('web'), features: [] },
   ],
   [
+    'escaped slashes that the class cannot keep',
+    meshConfig('{ sidecar: { sidecarClass: fake }, traffic: { escapedSlashes: Keep } }'),
+    'escaped-slashes',
+    { features: [] },
+  ],
+  [
+    'an image that is too old for the class',
+    meshConfig('{ sidecar: { sidecarClass: fake, sidecarImage: "example.com/proxy:v1.19.1" } }'),
+    'OSM_CONTROLLER_IMAGE',
+  ],
+  [
     'a breaker that the class cannot do',
     policy(
       'UpstreamTrafficSetting',

@@ -15,6 +15,7 @@ import {
 import { isOsmError } from '@osm-ts/driver-api'
 import type { JsonValue } from '@osm-ts/driver-api/policy'
 
+import { oldImage } from '../driver-problems.js'
 import type { ControllerErrorCode } from '../errors.js'
 import type { ObjectFindings } from './object-findings.js'
 
@@ -81,6 +82,7 @@ function reviewClasses(
     const index = (spec.sidecar?.sidecarDrivers ?? []).findIndex((it) => it.sidecarName.toLowerCase() === name)
     const field = `spec.sidecar.sidecarDrivers[${index}]`
     if (known.includes(name)) {
+      warnings.push(...oldImage(name, config, registry.get(name).oldestProxyVersion))
       const reason = configFault(registry, name, driverConfig(config, name))
       if (reason !== undefined) denials.push(found('OSM_ADMISSION_DRIVER_CONFIG', `${field}.config`, reason))
     } else if (name !== sidecarClass) {

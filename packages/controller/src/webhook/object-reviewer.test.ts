@@ -56,6 +56,7 @@ function reviewer({
     ...driver,
     configSchema: { type: 'object', additionalProperties: false },
     capabilities: { ...driver.capabilities, features },
+    oldestProxyVersion: '1.37',
   })
   return new ObjectReviewer({
     rules: new SpecRules({

@@ -65,7 +65,7 @@ spec:
   destinations: [{ kind: Service, name: web, namespace: default }]
   retryPolicy: { retryOn: "5xx, 503", perTryTimeout: 1s, numRetries: 1, retryBackoffBaseInterval: 1s }
 ---
-{ apiVersion: plugin.flomesh.io/v1alpha1, kind: Plugin, metadata: { name: plugin }, spec: { pipyscript: pipy() } }
+{ apiVersion: plugin.flomesh.io/v1alpha1, kind: Plugin, metadata: { name: plugin }, spec: { pipyscript: 'export function request() {}' } }
 `
 
 const decoder = new ObjectDecoder()
@@ -1061,6 +1061,12 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: "export function request( {" }'),
     'error OSM_SPEC_SCRIPT spec.pipyscript',
     'is no JavaScript module: Unexpected token (1:26)',
+  ],
+  [
+    'a plugin of osm-edge, which exports nothing',
+    object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: "export var other = pipy()" }'),
+    'warning OSM_SPEC_NO_EFFECT spec.pipyscript',
+    'exports none of the functions request, response and connection',
   ],
   [
     'a chain of a missing plugin',

@@ -73,8 +73,19 @@ export function checkPluginConfig(
 export function checkPlugin({ spec: { pipyscript: script } }: KindMap['Plugin']): readonly Finding[] {
   if (script.trim() === '') return [fault('OSM_SPEC_NO_EFFECT', 'spec.pipyscript', 'is empty')]
   const message = scriptFault(script)
-  return findings(message !== undefined && fault('OSM_SPEC_SCRIPT', 'spec.pipyscript', message))
+  if (message !== undefined) return [fault('OSM_SPEC_SCRIPT', 'spec.pipyscript', message)]
+  return findings(
+    !exportedNames(script).some((name) => calledByPlugins.has(name)) &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.pipyscript',
+        'exports none of the functions request, response and connection, which sidecars call; scripts of osm-edge have to be rewritten',
+      ),
+  )
 }
+
+/** Functions of a script that sidecars call. */
+const calledByPlugins: ReadonlySet<string> = new Set(['request', 'response', 'connection'])
 
 /** Why the script of a Plugin cannot be used; undefined if it can be read. */
 export function scriptFault(script: string): string | undefined {
@@ -82,6 +93,20 @@ export function scriptFault(script: string): string | undefined {
   return bytes > MAX_PLUGIN_BYTES
     ? `has ${bytes} bytes; at most ${MAX_PLUGIN_BYTES} go to sidecars`
     : syntaxErrorIn(script)
+}
+
+/** Names that a valid module exports by declarations and lists. */
+function exportedNames(script: string): readonly string[] {
+  return parse(script, { ecmaVersion: 2022, sourceType: 'module' }).body.flatMap((node) => {
+    if (node.type !== 'ExportNamedDeclaration') return []
+    const { declaration, specifiers } = node
+    const listed = specifiers.map(({ exported }) =>
+      exported.type === 'Identifier' ? exported.name : String(exported.value),
+    )
+    if (declaration?.type === 'FunctionDeclaration') return [...listed, declaration.id.name]
+    if (declaration?.type !== 'VariableDeclaration') return listed
+    return [...listed, ...declaration.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? id.name : []))]
+  })
 }
 
 /** What is wrong with a module of JavaScript, with line and column; undefined for one that can be read. */
