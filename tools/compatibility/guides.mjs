@@ -251,7 +251,8 @@ const guides = [
     of: 'osm-edge',
     outcome: 'partly',
     note: 'imports and traffic policies; nothing configures gateways from exports. A caller needs a Service of the same name, and endpoints with a path are left out',
-    walked: 'the exports, imports and traffic policies of the guides are taken; what has no effect is reported for each',
+    walked:
+      'the exports, imports and traffic policies of the guides are taken; what has no effect is reported for each',
     tests: [dataplane('clusters')],
   },
   {
