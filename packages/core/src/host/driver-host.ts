@@ -91,6 +91,8 @@ export class DriverHost {
   readonly #store = new PartStore()
   readonly #diffs = new PolicyDiffs()
   readonly #streams = new Map<string, HostedSession>()
+  /** Sessions whose proxies refuse something. */
+  readonly #refusing = new Set<HostedSession>()
   readonly #sessions: ProxySessions
   readonly #credentials: IdentityCredentials
   readonly #secrets: SecretCredentials
@@ -236,10 +238,9 @@ export class DriverHost {
 
   /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be requested often. */
   refusingStatuses(): readonly ProxyStatus[] {
-    const refusing = this.#sessions
-      .list()
-      .filter(({ session }) => this.#streams.get(session)?.stream.state === 'rejected')
-    if (refusing.length === 0) return []
+    if (this.#refusing.size === 0) return []
+    const sessions = new Set([...this.#streams].filter(([, hosted]) => this.#refusing.has(hosted)).map(([id]) => id))
+    const refusing = this.#sessions.list().filter(({ session }) => sessions.has(session))
     const uuids = new Set<string>(refusing.map(({ uuid }) => uuid))
     return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
   }
@@ -264,6 +265,7 @@ export class DriverHost {
       this.#options.pushes,
       driverClass,
       this.#following.has(driverClass),
+      this.#refusing,
       (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
     )
     this.#streams.set(proxy.session, session)

@@ -14,17 +14,21 @@ export class HostedSession {
   readonly #log: PushLog
   readonly #class: string
   readonly #pushes: SessionPushes
+  readonly #refusing: Set<HostedSession>
   #state: ConnectedState | undefined
 
+  /** @param refusing - kept to hold the sessions whose proxies refuse something */
   constructor(
     log: PushLog,
     proxyClass: string,
     followsEndpoints: boolean,
+    refusing: Set<HostedSession>,
     makeStream: (pushes: SessionPushes) => PolicyStream,
   ) {
     this.followsEndpoints = followsEndpoints
     this.#log = log
     this.#class = proxyClass
+    this.#refusing = refusing
     this.#pushes = log.follow(proxyClass)
     this.stream = makeStream(this.#pushes)
     this.#move(this.stream.state)
@@ -70,7 +74,10 @@ export class HostedSession {
   }
 
   #move(state: ConnectedState | undefined): void {
+    if (state === this.#state) return
     this.#log.metrics.moved(this.#class, this.#state, state)
     this.#state = state
+    if (state === 'rejected') this.#refusing.add(this)
+    else this.#refusing.delete(this)
   }
 }

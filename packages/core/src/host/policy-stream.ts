@@ -143,6 +143,9 @@ export class PolicyStream {
   report(report: ApplyReport, now: number): void {
     this.#lastReport = now
     if (report.endpoints !== undefined && report.endpoints >= this.#wantedEndpoints) this.#awaitedEndpoints.clear()
+    // Most reports say that endpoints have arrived, of a policy that was acknowledged before.
+    const isKnown = report.complete && report.parts.length === 0 && this.#rejected.size === 0
+    if (isKnown && this.#applied?.revision === report.revision) return
     const given = this.#given.find(({ revision }) => revision === report.revision)
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
