@@ -51,7 +51,7 @@ async function closedLoop(connections: ReviewConnections, seconds: number): Prom
   return { latencies, seconds: (performance.now() - start) / 1000 }
 }
 
-/** A review is put together before it is due: an API server has it at hand. */
+/** A review is put together before it is due: an API server has it ready. */
 const AHEAD_MS = 5
 
 /** At a fixed rate, whether or not the injector keeps up. */

@@ -69,7 +69,7 @@ describe('plugins of a real sidecar', () => {
   it.each([
     ['throws', `export function request(r) { if (r.headers['x-bad']) throw new Error('no') }`],
     ['does not end', `export function request(r) { if (r.headers['x-bad']) for (var i = 0; true; i++) {} }`],
-    ['calls itself for ever', `export function request(r) { return r.headers['x-bad'] ? request(r) : undefined }`],
+    ['calls itself without end', `export function request(r) { return r.headers['x-bad'] ? request(r) : undefined }`],
     ['gives no answer', `export function request(r) { return r.headers['x-bad'] ? 'ok' : undefined }`],
   ])('cost a request its answer when one %s, and nothing else', async (_what, script) => {
     await use([plugin('bad', ['inbound-http'], script)])

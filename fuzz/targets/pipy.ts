@@ -140,7 +140,7 @@ export const pipyTargets: readonly FuzzTarget[] = [
   {
     name: 'plugin-script',
     about:
-      'Scripts of plugins: what is accepted is still a script with the same number of lines, and takes a step wherever it could run for ever.',
+      'Scripts of plugins: what is accepted is still a script with the same number of lines, and takes a step wherever it could run without end.',
     form: 'text',
     words: [
       'export function ',

@@ -19,7 +19,7 @@ import { figuresOf } from './figures.mjs'
 const scale = 'scale'
 const endpoints = (/** @type {number} */ affected) => `${scale}.endpointChange[affected=${affected}]`
 const perProxyWork =
-  'what happens once for each proxy that is told: see [where the time of an endpoint change goes](design/incremental.md#cost)'
+  'what happens once for each notified proxy: see [where the time of an endpoint change goes](design/incremental.md#cost)'
 const collections =
   'some changes fall into a collection of the old generation, to which the states of 500 proxies on their way are promoted: such a one takes twice the processor time of the others'
 
@@ -120,7 +120,7 @@ export const targets = [
     'most',
     120,
     'MiB',
-    'the catalog of 1,000 services, 2,000 pods and 2,000 policies stands in it',
+    'the catalog of 1,000 services, 2,000 pods and 2,000 policies is part of it',
   ),
   target(
     '2,000 proxies reconnect, to the floor',

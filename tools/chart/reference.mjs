@@ -5,8 +5,8 @@ const introduction = `# Values of the chart
 Every value of \`charts/osm\`. Names, meanings and, where the line does not say otherwise, defaults are those of Open Service Mesh and osm-edge.
 [Installing](../guides/install.md) shows the ones that most people set.
 
-- "Written to MeshConfig": the value stands in the MeshConfig that the first installation creates. Later changes belong into the MeshConfig itself; an
-  upgrade adds what is new to it and never overwrites what stands there.
+- "Written to MeshConfig": the value is in the MeshConfig that the first installation creates. Later changes belong into the MeshConfig itself; an
+  upgrade adds what is new to it and never overwrites existing values.
 - "Not available": setting it is refused with a message, rather than accepted without effect.
 - "Not used": accepted, because values written for OSM or osm-edge may hold it, and without any effect.
 

@@ -20,7 +20,7 @@ Options:
   --ip-family <which>  for local: ipv4 (the default), or dual for addresses of IPv6 beside them
   --node-image <name>  for kind: the image of its nodes, which decides the version of Kubernetes
   --kubeconfig <path>  for existing: its kubeconfig (KUBECONFIG)
-  --registry <name>    what stands in front of the names of our images (localhost/osm-ts)
+  --registry <name>    registry and path before the names of our images (localhost/osm-ts)
   --push-with <path>   for existing: a program that takes an archive and the image's name, and pushes it
   -o, --output json    print JSON
   -h, --help           print this

@@ -90,7 +90,7 @@ const guides = [
     name: 'egress policy, by host and by address',
     of: 'both',
     outcome: 'covered',
-    note: '`https` with addresses and no hosts, as for the API server, is told by the addresses',
+    note: '`https` with addresses and no hosts, as for the API server, is selected by the addresses',
     walked: 'TCP to an address: refused before, let out after',
     tests: [
       scenario('egress-policy'),
@@ -149,7 +149,7 @@ const guides = [
     name: 'retry policy',
     of: 'both',
     outcome: 'differs',
-    note: 'the Retry has to be in the namespace of its source; one in another namespace is told so in its status',
+    note: 'the Retry has to be in the namespace of its source; the status of one in another namespace says so',
     walked:
       'the objects of the guide are committed; standalone: five retries of a 503 in the statistics, as the guide shows, and six requests at the server',
     tests: [

@@ -78,7 +78,7 @@ export function findMistakes(errors) {
     }
   }
   for (const { file, line, code } of errors.flatMap(({ thrown }) => thrown)) {
-    if (!firstPlace.has(code)) mistakes.push(`${file}:${line}: ${code} stands in no exported table of error codes`)
+    if (!firstPlace.has(code)) mistakes.push(`${file}:${line}: ${code} is in no exported table of error codes`)
   }
   return mistakes
 }

@@ -46,7 +46,7 @@ describe('findMistakes', () => {
 
   it('finds a code that is in no table, with its place', () => {
     expect(mistakes(table, "\nthrow new OsmError('OSM_HARBOUR_FOGGY', 'x')")).toEqual([
-      'packages/p1/src/a.ts:2: OSM_HARBOUR_FOGGY stands in no exported table of error codes',
+      'packages/p1/src/a.ts:2: OSM_HARBOUR_FOGGY is in no exported table of error codes',
     ])
   })
 

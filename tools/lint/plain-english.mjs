@@ -35,6 +35,15 @@ const phrases = [
   { phrase: words('had better'), instead: 'should' },
   { phrase: words('for who'), instead: 'for a user who, for a caller that' },
   { phrase: words('in the same moment'), instead: 'at the same time' },
+  { phrase: words('for ever'), instead: 'forever, or without end' },
+  { phrase: words('in the clear'), instead: 'in plaintext' },
+  { phrase: words('seldom'), instead: 'rarely' },
+  { phrase: words('turned away'), instead: 'refused' },
+  { phrase: words('pass(?:es|ed|ing)? (?:it|them|the sidecar|the proxy|sidecars) by'), instead: 'bypass' },
+  { phrase: words('in the place of'), instead: 'in place of' },
+  { phrase: words('of late'), instead: 'recently' },
+  { phrase: words('at hand'), instead: 'available, ready, or existing' },
+  { phrase: words('(?:stand|stands|stood) (?:there|beside)'), instead: 'is there, is beside, contains' },
 ]
 
 /** Code that follows a specification which speaks of octets, and figures of benchmarks with that name. */

@@ -16,10 +16,13 @@ describe('the check for plain English', () => {
     ['the roots of before stay', 'of before'],
     ['whenever one fares otherwise', 'fares'],
     ['## Is it well?', 'Is it well'],
-  ])('finds the phrase in "%s"', (text, phrase) => {
-    expect(findPhrases('docs/a.md', text)).toEqual([
-      { file: 'docs/a.md', line: 1, text: phrase, instead: expect.any(String) },
-    ])
+    ['Connections to ranges pass the sidecar by', 'pass the sidecar by'],
+    ['What stands beside a workload', 'stands beside'],
+    ['Nothing leaves in the clear, not for ever', 'for ever', 'in the clear'],
+  ])('finds the phrase in "%s"', (text, ...phrases) => {
+    expect(findPhrases('docs/a.md', text)).toEqual(
+      phrases.map((phrase) => ({ file: 'docs/a.md', line: 1, text: phrase, instead: expect.any(String) })),
+    )
   })
 
   it('finds a phrase that a line break of a comment divides', () => {

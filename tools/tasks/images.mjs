@@ -12,7 +12,7 @@ Assembles the images of the control plane without a container engine, from the N
 container, the Debian packages of this machine. Equal inputs give equal bytes. Without names all images are made:
 ${imageNames.map((name) => `  ${name}\n`).join('')}
 Options:
-  --registry <name>   what stands in front of the names (localhost/osm-ts)
+  --registry <name>   registry and path before the names (localhost/osm-ts)
   --tag <tag>         tag of the images (the version of the packages)
   --folder <folder>   where the archives go (dist/images)
   -o json             print JSON

@@ -22,7 +22,7 @@ have. It publishes nothing.
 Options:
   --once              dry run: do not make everything a second time in another folder to compare it
   --cluster           dry run: also install the chart in a local cluster of one node, and call a pod of the mesh; takes root
-  --registry <name>   prepare: what stands in front of the names of the images
+  --registry <name>   prepare: registry and path before the names of the images
   -o json             print JSON
   --help              print this
 

@@ -1,6 +1,6 @@
 {{/*
 Refuses values that this version can't obey, and values that contradict each other. What is only accepted for
-compatibility stands in values.yaml as such; nothing that was asked for is left out without a word.
+compatibility is marked in values.yaml as such; no requested value is ignored without a message.
 */}}
 {{- define "osm.checks" -}}
 {{- include "osm.checkOrigin" . -}}
@@ -104,7 +104,7 @@ is one of 1.5: the scripts that its sidecars run do not load in 0.90, which osm-
 
 {{/*
 Sidecar classes whose drivers are in the programs, as a YAML list. osm-preinstall refuses to install or upgrade a mesh with another class, before
-anything is changed; rendering does not, so that values can be looked at.
+anything is changed; rendering does not, so that values can be inspected.
 */}}
 {{- define "osm.builtInClasses" -}}
 - envoy

@@ -55,7 +55,7 @@ pipy: '1.5'
 {{/* Values of OSM and osm-edge under names that this chart has no value for. The schema takes them so that this can say what to do. */}}
 {{- define "osm.checkFormerValues" -}}
 {{- if hasKey .Values "OpenServiceMesh" -}}
-{{- fail "OpenServiceMesh: values of OSM before 0.11 stood there; write them under osm, as in osm.meshName" -}}
+{{- fail "OpenServiceMesh: this key held the values of OSM before 0.11; write them under osm, as in osm.meshName" -}}
 {{- end -}}
 {{- if .Values.osm.sidecarDisabledMTLS -}}
 {{- fail "osm.sidecarDisabledMTLS is true: traffic between sidecars is always mutual TLS here; leave it out" -}}

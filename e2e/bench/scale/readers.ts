@@ -52,7 +52,7 @@ export async function measureReaders(
       for (let n = 0; n < rounds; n += 1) times.push(await change())
       return summarize(times)
     }
-    // Whatever stood there before, two changes in a row are two.
+    // Whatever the value was before, two changes in a row are two.
     await environment.api.put([hubSlice(environment.size, affected, false)])
     await environment.settled()
     await environment.controller.figures()

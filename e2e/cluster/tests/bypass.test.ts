@@ -55,7 +55,7 @@ afterAll(async () => {
   await mesh.uninstall()
 }, setUpTimeoutMs)
 
-describe('ip_exclusion: connections to excluded ranges pass the sidecar by', () => {
+describe('ip_exclusion: connections to excluded ranges bypass the sidecar', () => {
   test('of a pod, by its annotations, and of no other', async () => {
     await denied(meshed.caller('deploy/plain'), `http://${address}:8080/`)
     await works(meshed.caller('deploy/by-range'), `http://${address}:8080/`)
@@ -73,7 +73,7 @@ describe('ip_exclusion: connections to excluded ranges pass the sidecar by', () 
   })
 })
 
-describe('port_exclusion: connections to excluded ports pass the sidecar by', () => {
+describe('port_exclusion: connections to excluded ports bypass the sidecar', () => {
   test('of a pod, by its annotation', async () => {
     await works(meshed.caller('deploy/by-port'), `http://${address}:8081/`)
     await denied(meshed.caller('deploy/by-port'), `http://${address}:8080/`)

@@ -69,7 +69,7 @@ describe('two sidecars with a real HAProxy', () => {
           upstream: { protocol: 'tcp-server-first' },
         },
         { name: 'shop', endpoints: [inbound.shop] },
-        // Workloads of another service stand there: its name is not in their certificate.
+        // Workloads of another service are there: its name is not in their certificate.
         { name: 'wrong', endpoints: [inbound.shop] },
       ],
       {

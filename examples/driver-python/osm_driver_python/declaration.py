@@ -1,4 +1,4 @@
-"""What this driver is, and what stands beside a workload. All of it is data: the same context gives the same patch."""
+"""What this driver is, and the sidecar of a workload. All of it is data: the same context gives the same patch."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def patch(context: dict[str, Any]) -> dict[str, Any]:
         raise Refusal("OSM_DRIVER_PATCH", f"there is no image for class {NAME}")
     control_plane = context["controlPlane"]
     config = {
-        # JSON keeps whatever stands in these from becoming something else. No text of users belongs into args.
+        # JSON keeps their content from becoming something else. No text of users belongs into args.
         "identity": _identity(context),
         "controlPlane": {name: control_plane[name] for name in ("address", "port", "serverName")},
         "admin": {name: admin[name] for name in ("address", "port")},

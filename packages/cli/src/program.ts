@@ -27,7 +27,7 @@ import { addVerify } from './commands/verify.js'
 import type { CommandHost } from './commands/cli-command.js'
 import { addClusterOptions } from './kubernetes/cluster-options.js'
 
-/** The whole command line. Nothing happens before it is told to parse. */
+/** The whole command line. Nothing happens before it parses. */
 export function buildProgram(host: CommandHost): Command {
   const { context } = host
   const program = new Command('osm')

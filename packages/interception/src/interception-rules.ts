@@ -63,7 +63,7 @@ function loopbackRules(settings: InterceptionSettings, family: IpFamily): readon
   const notToSelf: Match = { kind: 'destination', range: loopbackRange[family], except: true }
   return [
     // First, so that no later rule diverts the administration port, the DNAT of PodIP mode least of all: it listens on loopback only.
-    // Bound to loopback, since a workload must not pass the sidecar by through port 15000 of some other host.
+    // Bound to loopback: a workload must not bypass the sidecar through port 15000 of some other host.
     tcp(chain.outbound, [outLoopback, { kind: 'destinationPort', port: settings.adminPort }], returns),
     ...podAddressRules(settings, family, [outLoopback, toSelf, proxy]),
     // The workload called its own service: the sidecar chose this very pod, and its inbound side must see the call.

@@ -36,7 +36,7 @@ export class OptionChecker {
     return [...new Set(ports)].sort((a, b) => a - b)
   }
 
-  /** Root is refused: half of what runs in containers runs as root, and would pass the sidecar by. */
+  /** Root is refused: half of what runs in containers runs as root, and would bypass the sidecar. */
   uid(field: string, value: number): number {
     if (!Number.isInteger(value) || value < 1 || value > maxUid) {
       const message = `${shown(value)} can't be the uid of a sidecar; write a whole number from 1 to ${String(maxUid)}`

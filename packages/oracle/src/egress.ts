@@ -40,7 +40,7 @@ export function decideEgress(objects: Objects, question: EgressQuestion, cluster
   const isRead = open.some((opening) => opening.protocol === 'http')
   return isGlobal(objects) && !isRead
     ? byGlobalEgress
-    : nothing(host, port, isRead ? ', where requests are told by hosts' : '')
+    : nothing(host, port, isRead ? ', where the host selects requests' : '')
 }
 
 /** Only the closest host that an Egress of the caller names counts, with all Egress objects that name it. */

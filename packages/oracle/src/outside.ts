@@ -55,7 +55,7 @@ interface Entry {
 }
 
 /** An entry by which a caller may come, as far as addresses and server names go. */
-interface Door {
+interface Access {
   readonly entry: Entry
   readonly tls: 'none' | 'tls' | 'mtls'
   readonly protocol: 'http' | 'grpc'
@@ -84,7 +84,7 @@ export function admit(
   }
   const reasons: string[] = []
   const groups = entries.flatMap((entry) => {
-    const group = doorOf(objects, entry, caller)
+    const group = accessOf(objects, entry, caller)
     if (typeof group !== 'string') return [group]
     reasons.push(`${nameOf(entry)} ${group}`)
     return []
@@ -115,7 +115,7 @@ function entryOf(objects: Objects, kind: AccessKind, service: Ref, targetPort: n
 }
 
 /** How a caller comes in by an entry; else what keeps him out. */
-function doorOf(objects: Objects, entry: Entry, caller: OutsideCaller): Door | string {
+function accessOf(objects: Objects, entry: Entry, caller: OutsideCaller): Access | string {
   const { backend, object } = entry
   const spoken = backend.port.protocol.toLowerCase()
   if (spoken !== 'http' && spoken !== 'https' && spoken !== 'grpc') return `says ${spoken}, which is no protocol`
@@ -163,7 +163,7 @@ function addressesOf(objects: Objects, ref: Ref | undefined): readonly string[] 
 }
 
 /** Who may ask and what may be asked are two lists: objects that differ in both can't be joined, and the first one holds. */
-function joins(first: Door, group: Door): boolean {
+function joins(first: Access, group: Access): boolean {
   if (first.tls !== group.tls || first.protocol !== group.protocol) return false
   const isAsked = group.tls === 'mtls'
   return !isAsked || same(first.principals, group.principals) || same(forms(first), forms(group))
@@ -171,7 +171,7 @@ function joins(first: Door, group: Door): boolean {
 
 /** What lets the request in by the matches; else what is wrong with it. */
 function obstacleTo(
-  { tls, principals, matches }: Door,
+  { tls, principals, matches }: Access,
   caller: OutsideCaller,
   request: ReadRequest,
 ): readonly Rule[] | string {
@@ -183,7 +183,7 @@ function obstacleTo(
   return found === undefined ? 'has no match for the request' : [found.rule]
 }
 
-function forms({ matches }: Door): readonly string[] {
+function forms({ matches }: Access): readonly string[] {
   return (matches ?? []).map(({ match: { pathRegex = '', methods = [], headers = [] } }) =>
     JSON.stringify([pathRegex, methods.toSorted(), headers]),
   )

@@ -189,7 +189,7 @@ describe('osm policy can, over the edge of the mesh', () => {
       '  ✗ http to catalogue.example.com port 80',
       '      Egress shop/catalogue names catalogue.example.com on port 80, and none of its matches lets the request out',
       '  ✗ tcp to catalogue.example.com port 80',
-      '      nothing lets it out to catalogue.example.com on port 80, where requests are told by hosts',
+      '      nothing lets it out to catalogue.example.com on port 80, where the host selects requests',
       '',
     ])
   })

@@ -104,7 +104,7 @@ async function sidecarBinaries(
   return Object.fromEntries(found)
 }
 
-/** Executables of classes that are not built in, by option or variable. A class without one is told of when a workload chooses it. */
+/** Executables of classes that are not built in, by option or variable. A class without one is reported when a workload selects it. */
 function loadedBinaries(
   { cwd, variables }: CliContext,
   { sidecar = [] }: RunFlags,

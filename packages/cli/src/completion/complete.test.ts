@@ -12,7 +12,7 @@ describe('osm __complete', () => {
     return stdout.text
   }
 
-  it('prints each word with its meaning, and what else may stand there', async () => {
+  it('prints each word with its meaning, and what else is possible there', async () => {
     expect(await ask('--current=valid', '--', 'standalone')).toMatch(/^validate\t\S.*\n:none\n$/)
     expect(await ask('--current=', '--', 'inject', '-f')).toBe(':files\n')
   })

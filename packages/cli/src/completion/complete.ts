@@ -6,7 +6,7 @@ import { visibleCommands } from '../visible-commands.js'
 export interface Completion {
   /** Whole words that begin with what is written there. */
   readonly offered: readonly { readonly word: string; readonly description: string }[]
-  /** True: the name of a file may stand there. */
+  /** True: the name of a file is possible there. */
   readonly files: boolean
 }
 
@@ -52,7 +52,7 @@ export function complete(program: Command, previous: readonly string[], current:
   return { offered: startingWith(current, offered), files }
 }
 
-/** The completion as scripts of shells read it: a word, a tab and its meaning on each line; then what else may stand there. */
+/** The completion as scripts of shells read it: a word, a tab and its meaning on each line; then what else is possible there. */
 export function completionLines({ offered, files }: Completion): string {
   const lines = offered.map(({ word, description }) => `${word}\t${description.replaceAll(/\s+/g, ' ')}`)
   return [...lines, files ? ':files' : ':none'].map((line) => `${line}\n`).join('')

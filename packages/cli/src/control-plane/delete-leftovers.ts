@@ -14,7 +14,7 @@ import type { Cluster } from '../kubernetes/open-cluster.js'
 /** A mesh that was uninstalled, as far as what it leaves is named after it. */
 export type GoneMesh = Pick<ControlPlane, 'meshName' | 'namespace'>
 
-/** Where the leftovers are and who is told. */
+/** Where the leftovers are, and who receives reports. */
 export interface LeftoverOptions {
   readonly cluster: Pick<Cluster, 'api' | 'signal'>
   readonly caBundleSecretName: string

@@ -6,7 +6,7 @@ import { podReport, podSummary } from './pod-report.js'
 
 const roundMs = 1000
 
-/** How the pods of a control plane get on while it is installed: each change is told, and what each said last is kept. */
+/** How the pods of a control plane get on while it is installed: each change is reported, and the last report is kept. */
 export class PodProgress {
   readonly #cluster: Pick<Cluster, 'api'>
   readonly #selection: { readonly namespace: string; readonly labelSelector: string }

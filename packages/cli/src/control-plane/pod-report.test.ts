@@ -22,7 +22,7 @@ const waiting = pod({
   ],
 })
 
-describe('what is told of a pod', () => {
+describe('what is reported about a pod', () => {
   it.each([
     ['Running, ready', pod({ phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] })],
     ['Running, not ready yet', pod({ phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] })],

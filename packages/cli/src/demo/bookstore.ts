@@ -21,7 +21,7 @@ export const bookstoreFlows: readonly FlowExpectation[] = [
 ]
 
 /**
- * Requests that the demo adds to those of bookbuyer, by bookbuyer's own sidecar, so that the split can be told from chance. Each of them makes a
+ * Requests that the demo adds to those of bookbuyer, by bookbuyer's own sidecar, so that the split differs clearly from chance. Each of them makes a
  * bookstore call the bookwarehouse, so that there is enough to see of that too.
  */
 export const splitProbe = {

@@ -12,7 +12,7 @@ import { checkMtls } from './mtls-check.js'
 import { probePlace, sampleSplit } from './sample-split.js'
 import { checkSplit } from './split-check.js'
 
-/** Watches a running bookstore for a while, knocks at its doors, and tells what it saw. Leftovers can be told only after the end. */
+/** Watches a running bookstore for a while, probes its ports, and reports what it saw. Leftovers are known only after the end. */
 export async function observeDemo(
   { mesh, observer, converged, signal }: LiveMesh,
   {

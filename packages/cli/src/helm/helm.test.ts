@@ -14,7 +14,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** A program in place of helm, for versions and faults that a helm at hand does not have. */
+/** A program in place of helm, for versions and faults that the installed helm does not have. */
 function script(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 })

@@ -31,7 +31,7 @@ export function renderPassedOver({ title, likelyTemplate }: PassedOver): string 
     : `${title}: skipped, its pod template at ${likelyTemplate} is not at a known path; use --template-path ${likelyTemplate}`
 }
 
-/** Each change: where, and what stands there then. */
+/** Each change: its place, and the new value. */
 export function renderDiff(pod: PodOutcome, color: boolean): readonly string[] {
   const head = renderSpans([span(pod.title, 'bold')], color)
   if (pod.operations.length === 0) return [head, renderSpans([span('  no change', 'dim')], color)]

@@ -59,7 +59,7 @@ describe('drivers of a cluster', () => {
     },
   } as unknown as Cluster
 
-  it('are told by every controller that runs, and every injector that is ready', async () => {
+  it('are reported by every running controller, and every injector that is ready', async () => {
     expect(await clusterDrivers(cluster)).toEqual([
       { controller: 'osm-controller-0', drivers: [acme] },
       { controller: 'osm-controller-1', drivers: [acme] },

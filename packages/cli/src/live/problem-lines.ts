@@ -1,8 +1,8 @@
 import { type Problem, problemChanges } from '@osm-ts/core'
 
-/** Problems that are told at one time; the others are counted. */
+/** Problems that are reported at a time; the others are counted. */
 const MAX_TOLD = 50
-/** Problems that are remembered after they were mended, so that their return is told as such. */
+/** Problems that are remembered after they were mended, so that their return is reported as such. */
 const MAX_REMEMBERED = 1_000
 
 /** Tells problems in lines, where there is no screen to draw on: each in full when it appears, and that one was mended. */

@@ -7,7 +7,7 @@ import { renderLines, renderLive } from './render-live.js'
 import { Screen } from './screen.js'
 
 const drawMs = 250
-/** Lines are told every so many looks: every five seconds. */
+/** Lines are printed after so many looks: every five seconds. */
 const linesEvery = 20
 
 /**
@@ -49,7 +49,7 @@ async function tellLines(
     write(problems.next(view.problems))
     if (look % linesEvery === 0) write(renderLines(view))
   }
-  // What was found last is told, also by a mesh that ends at once.
+  // The last findings are printed, also by a mesh that ends at once.
   write(problems.next(observer.view().problems))
 }
 

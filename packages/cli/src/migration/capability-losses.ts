@@ -23,7 +23,7 @@ export interface CapabilityLoss {
   readonly parts: readonly string[]
 }
 
-/** Where a class has no IPv6, the rules of interception refuse it: nothing passes the sidecar by, and nothing comes through. */
+/** Where a class has no IPv6, the rules of interception refuse it: nothing bypasses the sidecar, and nothing comes through. */
 const CLOSED_BY_HOST: RequiredFeature = 'ip-family:IPv6'
 
 /** What policies need and a class lacks, sorted by feature. Proxies that are of the class already lose nothing. */

@@ -8,7 +8,7 @@ const since = '2026-01-02T03:04:54Z'
 const duplicate = proxyStatus('shop-0', 'store', 'shop', {
   conditions: [
     { code: 'OSM_TWICE', message: 'there are two of it', since },
-    { code: 'OSM_AWAY', message: 'was turned away', since, last: '2026-01-02T03:05:00Z', times: 3 },
+    { code: 'OSM_AWAY', message: 'was refused', since, last: '2026-01-02T03:05:00Z', times: 3 },
   ],
 })
 const stranger = { address: '10.0.0.7', code: 'OSM_WHO', message: 'shows nothing', since, last: since, times: 1 }
@@ -22,7 +22,7 @@ describe('osm proxy status', () => {
       '  there are two of it',
       '',
       'CONDITION of store/shop-0: OSM_AWAY, 3 times, last 4s ago',
-      '  was turned away',
+      '  was refused',
       '',
       'REFUSED 10.0.0.7: OSM_WHO, 1 time, last 10s ago',
       '  shows nothing',

@@ -29,7 +29,7 @@ export type AskedProxy = Pick<ProxyStatus, 'uuid' | 'identity'>
 /** What osm asks the controller's debug server. */
 export interface DebugApi {
   readonly statuses: () => Promise<readonly ProxyStatus[]>
-  /** Who was refused of late and is none of the proxies. */
+  /** Who was refused recently and is none of the proxies. */
   readonly refused: () => Promise<readonly RefusedPeerStatus[]>
   /** Who takes part in the mesh, and who does not yet. */
   readonly participation: () => Promise<ParticipationReport>

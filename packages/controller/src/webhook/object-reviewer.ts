@@ -38,7 +38,7 @@ export type ReviewedRequest = Pick<AdmissionRequest, 'operation' | 'namespace' |
 
 const letPass: AdmissionVerdict = Object.freeze({ denials: [], warnings: [] })
 
-/** Says whether an object may be written. Reads what is at hand and waits for nothing but its turn. */
+/** Says whether an object may be written. Reads available data and waits for nothing but its turn. */
 export class ObjectReviewer {
   readonly #options: ObjectReviewerOptions
   readonly #decoder = new ObjectDecoder()

@@ -19,7 +19,7 @@ const PATH = '/validate'
 export const MAX_REVIEW_OCTETS = 3.5 * 1024 * 1024
 /** Reasons of a denial that the log repeats. */
 const MAX_LOGGED = 5
-/** Reviews are answered from what is at hand; no patience runs out. */
+/** Reviews are answered from available data; no patience runs out. */
 const TIMEOUT_MS = 30_000
 
 /** The validating webhook: `POST /validate` over TLS 1.3. */

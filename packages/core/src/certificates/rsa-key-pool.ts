@@ -51,7 +51,7 @@ export class RsaKeyPool {
     return taken
   }
 
-  /** Forgets the keys at hand and refuses anyone who waits. */
+  /** Forgets the prepared keys and refuses anyone who waits. */
   close(): void {
     this.#closed = true
     this.#ready.length = 0

@@ -21,7 +21,7 @@ import {
 
 /** Who signs leaves. */
 export interface Issuer {
-  /** Subject of the issuer's certificate, DER, octet by octet as it stands there. */
+  /** Subject of the issuer's certificate, DER, octet by octet as in the certificate. */
   readonly name: Buffer
   /** Subject key identifier of the issuer's certificate, if it has one. */
   readonly keyIdentifier: Buffer | undefined

@@ -51,7 +51,7 @@ function plaintextNamespaces(spec: TrafficSpec, findings: Findings): readonly st
   findings.report(
     'OSM_CONFIG_NOT_READ',
     'spec.traffic.plaintextNamespaces',
-    'has no effect while enablePermissiveTrafficPolicyMode is false: under SMI policy nothing is spoken in the clear',
+    'has no effect while enablePermissiveTrafficPolicyMode is false: under SMI policy plaintext is never used',
     'warning',
   )
   return []

@@ -72,8 +72,8 @@ export interface EndpointsAnnouncement {
 /**
  * Knows where services run: in a cluster, on machines of a data centre, in a cloud.
  *
- * It knows nothing of SMI policy or of proxies' configuration. Questions are answered from what the provider has at
- * hand, without waiting.
+ * It knows nothing of SMI policy or of proxies' configuration. Questions are answered from data of the provider,
+ * without waiting.
  */
 export interface EndpointsProvider {
   /** Unique among the providers of a mesh. */

@@ -245,7 +245,7 @@ export class DriverHost {
     return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
   }
 
-  /** Where every proxy stands, and whom drivers have refused of late that is none of them. */
+  /** Where every proxy stands, and whom drivers have refused recently that is none of them. */
   report(): { readonly proxies: readonly ProxyStatus[]; readonly refused: readonly RefusedPeerStatus[] } {
     const { instances, policies } = this.#options
     const sessionOf = (proxy: ProxyKey): string => this.#sessions.get(proxy)?.session ?? ''

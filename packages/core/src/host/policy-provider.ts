@@ -42,7 +42,7 @@ export interface ProxyCatalog {
   unregisterProxy(proxy: ProxyRef): void
 }
 
-/** A workload that a sidecar stands beside. */
+/** A workload with a sidecar. */
 export interface ProxyInstance extends ProxyIdentity {
   /** Sidecar class that the workload was admitted with. */
   readonly class: string

@@ -69,7 +69,7 @@ export class ProxyObservations {
     }))
   }
 
-  /** Who was refused of late, the latest last. */
+  /** Who was refused recently, the latest last. */
   refused(): readonly RefusedPeerStatus[] {
     const oldest = this.#now() - REFUSAL_MS
     for (const [key, { last }] of this.#refused) if (last < oldest) this.#refused.delete(key)

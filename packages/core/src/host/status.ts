@@ -26,7 +26,7 @@ export interface StatusCondition {
   readonly times?: number
 }
 
-/** Somebody who was refused of late: who wanted to be a proxy, or requested what is not its own. */
+/** Somebody who was refused recently: who wanted to be a proxy, or requested what is not its own. */
 export interface RefusedPeerStatus extends Required<StatusCondition> {
   /** IP address. */
   readonly address: string

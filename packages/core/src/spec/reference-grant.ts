@@ -134,5 +134,5 @@ export const SOURCE_UNCHANGED = 'nothing is opened to it'
 
 /** Says whose traffic global gateways of a namespace are for. */
 export function globalGatewaysOfNamespace(namespace: string, osmNamespace: string): string {
-  return `is for workloads of namespace ${namespace} only; gateways of every namespace stand in an EgressGateway of namespace ${osmNamespace}`
+  return `is for workloads of namespace ${namespace} only; gateways of every namespace belong into an EgressGateway of namespace ${osmNamespace}`
 }

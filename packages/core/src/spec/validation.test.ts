@@ -770,7 +770,7 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'give spec.rateLimit.global.http',
   ],
   [
-    'a route that stands there twice',
+    'a repeated route',
     setting(
       '{ host: web.default, httpRoutes: [{ path: /, rateLimit: { local: { requests: 1, unit: hour } } }, { path: /, rateLimit: { local: { requests: 2, unit: hour } } }] }',
     ),

@@ -36,7 +36,7 @@ const rules = new SpecRules({
 })
 const decoders = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
 
-/** A place in a spec, and a value that must not stand there. `undefined`: nothing may not. */
+/** A place in a spec, and a value that is invalid there. `undefined`: nothing may not. */
 interface WrongValue {
   readonly path: FieldPath
   readonly value: unknown

@@ -66,7 +66,7 @@ describe('the apply tracker', () => {
     ])
   })
 
-  it('tells parts that the words are about from those that only stood beside them', () => {
+  it('distinguishes rejected parts from others in the same response', () => {
     const trace: Tracer = (message) => [{ part: ref(message), element: '/hosts/0' }]
     const tracker = new ApplyTracker('s', trace)
     tracker.update({ revision: 1, added: [ref('a'), ref('b')], removed: [] })

@@ -22,7 +22,7 @@ type Action =
   | { readonly kind: 'reconnect' }
 
 /** A server, a proxy and the two directions of the stream between them. */
-class World {
+class ModelMesh {
   readonly proxy: ModelProxy
   readonly client: ModelClient
   /** Every response that was sent. */
@@ -166,14 +166,14 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it('ends with the proxy having what it should have, and nothing more to send', () => {
     fc.assert(
       fc.property(actions(false, true), states(false), fc.constantFrom(0, 20), (steps, last, drainMs) => {
-        const world = new World(variant, 'named', drainMs)
-        for (const step of steps) world.do(step)
-        world.do({ kind: 'update', state: last })
-        world.settle()
-        for (const [type, contents] of Object.entries(expected(last, world.proxy)))
-          expect({ [type]: world.contents(type as TranslatedType) }).toEqual({ [type]: contents })
-        expect([...world.proxy.cold]).toEqual([])
-        expect(world.settled).toBe(true)
+        const mesh = new ModelMesh(variant, 'named', drainMs)
+        for (const step of steps) mesh.do(step)
+        mesh.do({ kind: 'update', state: last })
+        mesh.settle()
+        for (const [type, contents] of Object.entries(expected(last, mesh.proxy)))
+          expect({ [type]: mesh.contents(type as TranslatedType) }).toEqual({ [type]: contents })
+        expect([...mesh.proxy.cold]).toEqual([])
+        expect(mesh.settled).toBe(true)
       }),
       { numRuns: 200 },
     )
@@ -182,22 +182,22 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it('sends nothing more to a proxy that has everything, nor when it reconnects', () => {
     fc.assert(
       fc.property(actions(false, true), states(false), (steps, last) => {
-        const world = new World(variant, 'named')
-        for (const step of steps) world.do(step)
-        world.do({ kind: 'update', state: last })
-        world.settle()
-        // A state-of-the-world version also covers names that were given up since; a change brings it up to date.
+        const mesh = new ModelMesh(variant, 'named')
+        for (const step of steps) mesh.do(step)
+        mesh.do({ kind: 'update', state: last })
+        mesh.settle()
+        // A state-of-the-mesh version also covers names that were given up since; a change brings it up to date.
         const fresh = changed(last)
-        world.do({ kind: 'update', state: fresh })
-        world.settle()
-        const before = world.sent.length
-        world.do({ kind: 'update', state: fresh })
-        world.settle()
-        expect(world.sent).toHaveLength(before)
-        world.do({ kind: 'reconnect' })
-        world.settle()
+        mesh.do({ kind: 'update', state: fresh })
+        mesh.settle()
+        const before = mesh.sent.length
+        mesh.do({ kind: 'update', state: fresh })
+        mesh.settle()
+        expect(mesh.sent).toHaveLength(before)
+        mesh.do({ kind: 'reconnect' })
+        mesh.settle()
         // A proxy that has nothing can't be told from one that starts, which waits for an answer.
-        const news = world.sent.slice(before).filter(({ resources, removed }) => resources.length + removed.length > 0)
+        const news = mesh.sent.slice(before).filter(({ resources, removed }) => resources.length + removed.length > 0)
         expect(news).toEqual([])
       }),
       { numRuns: 200 },
@@ -207,23 +207,23 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it('never leaves a route without the clusters that it names, ready to be used', () => {
     fc.assert(
       fc.property(states(false), states(false), fc.array(fc.constantFrom('request', 'response')), (a, b, steps) => {
-        const world = new World(variant, 'named')
-        world.do({ kind: 'update', state: a })
-        world.settle()
-        world.do({ kind: 'update', state: b })
+        const mesh = new ModelMesh(variant, 'named')
+        mesh.do({ kind: 'update', state: a })
+        mesh.settle()
+        mesh.do({ kind: 'update', state: b })
         const check = () => {
-          for (const { content } of world.proxy.has.route.values())
+          for (const { content } of mesh.proxy.has.route.values())
             for (const cluster of referencesOf(content)) {
-              expect(world.contents('cluster')).toHaveProperty(cluster)
-              expect(world.proxy.unusable).not.toContain(cluster)
+              expect(mesh.contents('cluster')).toHaveProperty(cluster)
+              expect(mesh.proxy.unusable).not.toContain(cluster)
             }
         }
         for (const kind of steps) {
-          world.do({ kind })
+          mesh.do({ kind })
           check()
         }
         for (let rest = 0; rest < 60; rest += 1) {
-          world.do({ kind: rest % 2 === 0 ? 'request' : 'response' })
+          mesh.do({ kind: rest % 2 === 0 ? 'request' : 'response' })
           check()
         }
       }),
@@ -234,19 +234,19 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it.each(['named', 'unnamed'] as const)(
     'keeps the last good ones and applies the others, refusals being %s',
     (style) => {
-      // Without their last good bytes the state-of-the-world variant can't try suspects one by one, see sotw-state.test.ts.
+      // Without their last good bytes the state-of-the-mesh variant can't try suspects one by one, see sotw-state.test.ts.
       const reconnects = variant === 'delta'
       fc.assert(
         fc.property(actions(true, reconnects), states(true), (steps, last) => {
-          const world = new World(variant, style)
-          for (const step of steps) world.do(step)
-          world.do({ kind: 'update', state: last })
-          world.settle()
-          const wanted = expected(last, world.proxy)
+          const mesh = new ModelMesh(variant, style)
+          for (const step of steps) mesh.do(step)
+          mesh.do({ kind: 'update', state: last })
+          mesh.settle()
+          const wanted = expected(last, mesh.proxy)
           for (const type of translated) {
-            const has = world.contents(type)
+            const has = mesh.contents(type)
             for (const [name, content] of Object.entries(wanted[type])) {
-              const reachable = type !== 'endpoints' || world.proxy.has.cluster.has(name)
+              const reachable = type !== 'endpoints' || mesh.proxy.has.cluster.has(name)
               if (content.includes('bad')) expect(has[name] ?? '').not.toContain('bad')
               else if (reachable) expect({ [name]: has[name] }).toEqual({ [name]: content })
             }
@@ -254,10 +254,10 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
           const anyBad = translated.some((type) =>
             Object.entries(wanted[type]).some(
               ([name, content]) =>
-                content.includes('bad') && (type !== 'endpoints' || world.proxy.has.cluster.has(name)),
+                content.includes('bad') && (type !== 'endpoints' || mesh.proxy.has.cluster.has(name)),
             ),
           )
-          expect(world.settled).toBe(!anyBad)
+          expect(mesh.settled).toBe(!anyBad)
         }),
         { numRuns: 200 },
       )
@@ -267,13 +267,13 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it('does not send refused content again while nothing changes', () => {
     fc.assert(
       fc.property(states(true), (state) => {
-        const world = new World(variant, 'named')
-        world.do({ kind: 'update', state })
-        world.settle()
-        const before = world.sent.length
-        world.do({ kind: 'update', state })
-        world.settle()
-        expect(world.sent).toHaveLength(before)
+        const mesh = new ModelMesh(variant, 'named')
+        mesh.do({ kind: 'update', state })
+        mesh.settle()
+        const before = mesh.sent.length
+        mesh.do({ kind: 'update', state })
+        mesh.settle()
+        expect(mesh.sent).toHaveLength(before)
       }),
     )
   })

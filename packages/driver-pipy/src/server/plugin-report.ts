@@ -110,7 +110,7 @@ export class FailingPlugins {
     return words(all.map(({ plugin, error }) => `${plugin} cannot be loaded, and refuses what comes to it: ${error}`))
   }
 
-  /** Words for operators about those that have failed of late; undefined if there are none. */
+  /** Words for operators about those that have failed recently; undefined if there are none. */
   runWords(now: number): string | undefined {
     const all = this.#current(
       ({ isLoaded, failures, changedAt }) => isLoaded && failures > 0 && now - changedAt < limits.pluginFailureMs,

@@ -51,7 +51,7 @@ export class RefusedPeers {
     this.#logged.set(key, now)
     const [oldest] = this.#logged.keys()
     if (this.#logged.size > MAX_REMEMBERED && oldest !== undefined) this.#logged.delete(oldest)
-    this.#logger.warn({ code, peer: address, reason }, 'somebody was turned away by the repo server')
+    this.#logger.warn({ code, peer: address, reason }, 'the repo server refused a client')
   }
 }
 

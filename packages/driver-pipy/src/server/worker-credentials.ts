@@ -63,6 +63,6 @@ export class WorkerCredentials {
 
 function wordsOf({ ref }: CredentialNeed, why: string): string {
   return ref.kind === 'secret'
-    ? `what stands in Secret ${ref.namespace}/${ref.name} ${why}`
+    ? `the content of Secret ${ref.namespace}/${ref.name} ${why}`
     : `the value of a header, ${ref.name}, ${why}`
 }

@@ -69,7 +69,7 @@ function toldFailure(metadata: Metadata | undefined): OsmError | undefined {
     if (!CODE.test(code)) return undefined
     return new OsmError(code, message.slice(0, MAX_MESSAGE), { details: readDetails(details) })
   } catch {
-    // Whatever stands there is no failure; the status says what there is to say.
+    // The trailer has no failure; the status has the reason.
     return undefined
   }
 }

@@ -154,7 +154,7 @@ export const patchChecks: readonly Check[] = [
   },
   {
     id: 'patch.secrets',
-    proves: 'no key and no variable of the workload stands in a patch; keys are references',
+    proves: 'no key and no variable of the workload is in a patch; keys are references',
     prove: async (subject) => {
       for (const patch of await patches(subject)) {
         const text = canonicalJson(patch)

@@ -98,7 +98,7 @@ export const peerChecks: readonly Check[] = [
   },
   {
     id: 'secrets.said',
-    proves: 'no private key stands in logs, metrics, reports or debug pages',
+    proves: 'no private key is in logs, metrics, reports or debug pages',
     prove: (subject, signal) =>
       whileRunning(subject, async (running) => {
         const { host } = running

@@ -35,7 +35,7 @@ const lists = [
   ['networkInterfaceExclusionList', 'network-interface-exclusion-list', '[net1]', 'net2, net1', ['net1', 'net2']],
 ] as const
 
-describe('lists of what passes the sidecar by', () => {
+describe('lists of traffic that bypasses the sidecar', () => {
   it.each(lists)('%s of MeshConfig and annotation %s are joined', (field, annotation, mesh, pod, expected) => {
     const { [field]: joined, ...others } = trafficLists(configOf(`{ ${field}: ${mesh} }`), {
       [`${prefix}${annotation}`]: pod,

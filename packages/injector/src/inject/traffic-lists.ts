@@ -5,7 +5,7 @@ import { parseIpRange } from '@osm-ts/interception'
 import { annotations } from '../annotations/annotation-names.js'
 import { readInterfaces, readIpRanges, readPorts } from '../annotations/lists.js'
 
-/** What passes the sidecar by. */
+/** Traffic that bypasses the sidecar. */
 export type TrafficLists = Pick<
   InjectorContext,
   | 'inboundPortExclusionList'

@@ -66,7 +66,7 @@ export function fileText(value: Value, folder: string, known: KnownFields): stri
     throw new OsmError<InjectorErrorCode>(
       'OSM_INJECT_PATCH',
       `a file of the sidecar needs the workload's ${piece.field}, which is not known before the pod runs; ` +
-        `the driver must pass it by a variable or an argument`,
+        `the driver must pass it as a variable or an argument`,
     )
   })
   return parts.join('')

@@ -15,7 +15,7 @@ export interface JsonBounds {
 }
 
 /**
- * Says which bound a JSON text exceeds. Looks at the text before it is parsed: what works on a parsed value calls itself for every level of it, and has to
+ * Says which bound a JSON text exceeds. Looks at the text before it is parsed: what works on a parsed value calls itself without endy level of it, and has to
  * hold all of it.
  */
 export function exceededJsonBound(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {

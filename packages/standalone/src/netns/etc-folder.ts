@@ -60,7 +60,7 @@ function formatHosts(hosts: readonly HostEntry[]): string {
     if (wrong === undefined) return `${address} ${names.join(' ')}`
     throw new OsmError(
       'OSM_NETNS_INVALID',
-      `${JSON.stringify(wrong)} can't stand in a hosts file; write an IP address and host names`,
+      `${JSON.stringify(wrong)} is invalid in a hosts file; write an IP address and host names`,
     )
   })
   return ['127.0.0.1 localhost', '::1 localhost ip6-localhost', ...lines, ''].join('\n')

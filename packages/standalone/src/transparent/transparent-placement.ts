@@ -122,7 +122,7 @@ function programUser({ SUDO_UID, SUDO_GID }: Readonly<Record<string, string | un
   if (!Number.isInteger(uid) || uid <= 0) return undefined
   if (uid === SIDECAR_UID)
     throw transparentError(
-      `user ${uid} is the one that sidecars run as: traffic of programs would pass them by; call sudo as another user`,
+      `user ${uid} is the one that sidecars run as: traffic of programs would bypass them; call sudo as another user`,
     )
   const gid = Number(SUDO_GID)
   return { uid, gid: Number.isInteger(gid) && gid > 0 ? gid : uid }

@@ -10,7 +10,7 @@ type Exclusions = Pick<
   | 'networkInterfaceExclusionList'
 >
 
-/** What passes the sidecar by: lists of MeshConfig and of the workload's annotations, joined. */
+/** Traffic that bypasses the sidecar: lists of MeshConfig and of the workload's annotations, joined. */
 export function exclusions({ traffic }: MeshConfig, { metadata: { annotations } }: KindMap['Workload']): Exclusions {
   const texts = (mesh: readonly string[], name: string): readonly string[] =>
     [...new Set([...mesh, ...annotationItems(annotations, name)])].sort()

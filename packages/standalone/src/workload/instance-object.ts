@@ -32,7 +32,7 @@ export class InstanceFile {
     this.#path = join(folder, `${namespace}.${name}.json`)
   }
 
-  /** Writes what differs from what stands there. */
+  /** Writes the differences from the present content. */
   write({ namespace, name, labels, annotations, spec }: InstanceRecord): void {
     const { apiVersion } = kindDefinitions.WorkloadInstance
     const metadata = { namespace, name, labels, annotations }

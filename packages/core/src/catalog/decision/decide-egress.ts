@@ -45,7 +45,7 @@ export function decideEgress({ destinations, egressEnabled }: EgressPolicy, ques
   // Where hosts distinguish requests, everything on the port is read as HTTP.
   const isRead = onPort.some((destination) => destination.protocol === 'http')
   if (egressEnabled && !isRead) return byGlobalEgress
-  return nothing(host, port, isRead ? ', where requests are told by hosts' : '')
+  return nothing(host, port, isRead ? ', where the host selects requests' : '')
 }
 
 /** Sidecars choose the closest host first, and then look for a route. */

@@ -9,7 +9,7 @@ export interface CatalogState {
   /** Objects of the namespaces that take part in the mesh. */
   readonly snapshot: Snapshot
   readonly indexes: PolicyIndexes
-  /** Answers from what it has at hand, which may be newer than the snapshot: whatever it announces is read again. */
+  /** Answers from its own data, which may be newer than the snapshot: whatever it announces is read again. */
   readonly endpoints: EndpointsProvider
   readonly settings: CatalogSettings
   /** Roots that sign service certificates, PEM, the one in use first. */

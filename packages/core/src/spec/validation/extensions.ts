@@ -23,7 +23,7 @@ export function checkPluginChain(
     doubt(
       'OSM_SPEC_REF_NOT_PERMITTED',
       'spec.selectors.namespaceSelector',
-      `selects workloads of namespace ${namespace} only; a PluginChain for other namespaces stands in namespace ${consent.osmNamespace}`,
+      `selects workloads of namespace ${namespace} only; a PluginChain for other namespaces must be in namespace ${consent.osmNamespace}`,
     )
   const plugins = spec.chains.flatMap(({ plugins }, chain) =>
     plugins.flatMap((name, index) =>

@@ -38,7 +38,7 @@ function checkApex(split: Split, context: CheckContext): readonly Finding[] {
       fault(
         'OSM_SPEC_SPLIT_SERVICE',
         'spec.service',
-        `names a service of namespace ${JSON.stringify(second)}; a split stands in the namespace of its apex, which here is ${JSON.stringify(namespace)}`,
+        `names a service of namespace ${JSON.stringify(second)}; a split must be in the namespace of its apex, which here is ${JSON.stringify(namespace)}`,
       ),
     ]
   const apex = splitApexName(spec.service)

@@ -56,7 +56,7 @@ function elsewhere({ namespace, name }: Setting['metadata'], host: string, conte
       fault(
         'OSM_SPEC_HOST',
         'spec.host',
-        `is a service of namespace ${JSON.stringify(service.namespace)}; a setting stands in the namespace of its service, which here is ${JSON.stringify(namespace)}`,
+        `is a service of namespace ${JSON.stringify(service.namespace)}; a setting must be in the namespace of its service, which here is ${JSON.stringify(namespace)}`,
       ),
     ]
   return findings(

@@ -105,7 +105,7 @@ function setMembers(
   const visited = new Set<PartHash>()
   const visit = (hash: PartHash, shortNames: boolean): void => {
     const set = find(hash)
-    // Content addresses exclude cycles, but the document at hand may lie about them.
+    // Content addresses exclude cycles, but this document may lie about them.
     if (set === undefined || visited.has(hash)) return
     visited.add(hash)
     found.push(...set.members.map((member) => ({ hash: member.hash, shortNames })))

@@ -39,7 +39,7 @@ const filterOrder = {
     { name: 'envoy.filters.http.custom_response', reason: 'answers for the router, so it stands before it' },
     {
       name: 'envoy.filters.http.lua',
-      reason: 'answers in the place of what is broken, before anything is spent on it',
+      reason: 'answers in place of what is broken, before anything is spent on it',
     },
     { name: 'envoy.filters.http.dynamic_forward_proxy', reason: 'resolves the host that the router connects to' },
     { name: 'envoy.filters.http.set_filter_state', reason: 'says where a tunnel is to lead, before one is opened' },

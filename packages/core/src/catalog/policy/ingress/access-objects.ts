@@ -125,11 +125,11 @@ function analyse(context: Context, object: AccessObject): AccessAnalysis {
       continue
     }
     const reference = objectRefOf(object.kind, metadata)
-    const door = doorOf(backend, callers, field, problems)
+    const access = backendAccessOf(backend, callers, field, problems)
     const opening: Opening | undefined =
-      door === undefined || matches.length === 0
+      access === undefined || matches.length === 0
         ? undefined
-        : { ...door, matches, origins: [{ object: reference, field }, ...origins] }
+        : { ...access, matches, origins: [{ object: reference, field }, ...origins] }
     backends.push({ service, targetPort: port.number, object: reference, field, opening })
   }
   return { backends, problems: problems.items }
@@ -210,7 +210,7 @@ function gatewayAddresses(
 }
 
 /** Who comes in and how; undefined if no one does. */
-function doorOf(
+function backendAccessOf(
   { port, tls: options }: Backend,
   { sources, namesAddresses, principals }: Callers,
   field: string,

@@ -35,7 +35,7 @@ type Terms = Pick<IngressAccessGroup, 'tls' | 'protocol' | 'principals' | 'match
 const OTHER_NAMES = ''
 
 /**
- * Doors that backends of different objects open into one port.
+ * Access that backends of different objects give to one port.
  *
  * A sidecar treats a connection by the longest range and the longest name that fit, and by nothing else. So every range and every name gets what all backends
  * together let in there: objects add up, as allow rules of the mesh do, however their ranges and names overlap.

@@ -10,7 +10,7 @@ import { targetPortOf } from '../upstreams/target-port.js'
 
 type Context = QueryContext<CatalogState>
 
-/** Doors of one instance. */
+/** Access to one instance from outside the mesh. */
 interface InstanceIngress {
   readonly groups: readonly AccessGroupRef[]
   readonly problems: readonly PolicyProblem[]
@@ -36,7 +36,7 @@ export const ingressOfInstance = defineQuery<CatalogState, NamespacedName, Insta
       const { targetPort } = port.ref
       const others = heldByPort.get(targetPort) ?? []
       const rival = explicit ? undefined : others.find((other) => meet(port, other))
-      // Doors that no object opens let in everybody, whichever service they are of.
+      // Permissive access without an object admits every caller, whatever its service.
       const owner = rival?.groups.flatMap(({ backends }) => backends)[0]?.object
       if (rival === undefined) {
         held.push(port)

@@ -41,7 +41,7 @@ export function rateLimitsOf({ local, global }: RateLimitSpec): RateLimits {
   }
 }
 
-/** Limits of single routes, in the order of the setting; a path that stands there twice counts once. */
+/** Limits of single routes, in the order of the setting; a repeated path counts once. */
 export function routeLimitsOf({ httpRoutes = [], rateLimit }: SettingSpec): readonly RouteLimits[] {
   const seen = new Set<string>()
   return httpRoutes.flatMap(({ path, rateLimit: limits }): readonly RouteLimits[] => {
