@@ -28,7 +28,7 @@ type ServerName = (typeof servers)[number]
 
 /** Figures of one server. Processor times are means in milliseconds: the kernel counts in steps of 10 ms. */
 export interface PeerFigures {
-  /** Of the process, until it answered for the first time; absent where nobody starts it for a mesh. */
+  /** Of the process, until it answered for the first time; absent for one that is not started for a mesh. */
   readonly coldStartMs?: number
   /** Until all proxies were configured that connected at once, milliseconds. The controller issued their certificates in the first turn. */
   readonly connections: {
