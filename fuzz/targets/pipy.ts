@@ -1,5 +1,3 @@
-import { Duplex } from 'node:stream'
-
 import { parse } from 'acorn'
 
 import { readLogFormat } from '../../packages/core/src/spec/log-format.js'
@@ -7,26 +5,10 @@ import { guardedScript } from '../../packages/driver-pipy/src/plugins/guarded-sc
 import { readPluginReport } from '../../packages/driver-pipy/src/server/plugin-report.js'
 import { codebasePath, readTarget } from '../../packages/driver-pipy/src/server/request-target.js'
 import { readStatusReport } from '../../packages/driver-pipy/src/server/status-report.js'
-import { acceptKey, WebSocketSender } from '../../packages/driver-pipy/src/server/web-socket.js'
 import { logFormat } from '../../packages/driver-pipy/src/translate/log-format.js'
 import { type FuzzTarget, invariant, isRecord, jsonOf, textOf } from '../fuzz-target.js'
 
-const MAX_FRAME_BYTES = 1024
 const repo = '/repo/osm-edge-sidecar/'
-
-/** A connection whose peer has sent everything, and that counts what is written to it. */
-class RecordedSocket extends Duplex {
-  readonly written: Buffer[] = []
-
-  override _read(): void {
-    // What a peer sends is given by the test.
-  }
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.written.push(chunk)
-    done()
-  }
-}
 
 /** What workers of class pipy send, and what users give them. */
 export const pipyTargets: readonly FuzzTarget[] = [
@@ -96,45 +78,6 @@ export const pipyTargets: readonly FuzzTarget[] = [
           'the words of a worker are shown as they are',
         )
       return faults
-    },
-  },
-  {
-    name: 'admin-link',
-    about:
-      'Frames on the admin link of a worker, cut anywhere: pings are answered in kind, everything else is dropped or ends the connection.',
-    form: 'bytes',
-    words: ['\u0089\u0080', '\u0088\u0080'],
-    run: (input) => {
-      const socket = new RecordedSocket()
-      socket.on('error', () => undefined)
-      const sender = new WebSocketSender(socket, MAX_FRAME_BYTES)
-      const cut = (input[0] ?? 0) % (input.length + 1)
-      for (const piece of [input.subarray(0, cut), input.subarray(cut)]) socket.emit('data', Buffer.from(piece))
-      const written = Buffer.concat(socket.written)
-      invariant(written.length <= input.length + 4, 'more is answered than was asked')
-      sender.close()
-      socket.destroy()
-      return written.toString('hex')
-    },
-  },
-  {
-    name: 'admin-link-upgrade',
-    about: 'Requests for an admin link: only a well-formed key is answered.',
-    form: 'json',
-    words: ['upgrade', 'websocket', 'sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ==', 'GET'],
-    run: (input) => {
-      const document = jsonOf(input)
-      if (!isRecord(document) || !isRecord(document['headers'])) return undefined
-      // Node gives texts, whatever the peer sends.
-      const headers = Object.fromEntries(
-        Object.entries(document['headers']).filter(([, value]) => typeof value === 'string'),
-      )
-      const accepted = acceptKey({
-        headers,
-        method: document['method'] === 'GET' ? 'GET' : 'POST',
-      } as unknown as Parameters<typeof acceptKey>[0])
-      if (accepted !== undefined) invariant(/^[A-Za-z0-9+/]{27}=$/.test(accepted), 'an answer that is no digest')
-      return accepted
     },
   },
   {

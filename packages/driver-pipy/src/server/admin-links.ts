@@ -2,28 +2,42 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 
+import { type ServerOptions, WebSocketServer } from 'ws'
+
 import { limits } from './limits.js'
 import { addressOf, type RefusedPeers } from './refused-peers.js'
 import type { RepoMetrics } from './repo-metrics.js'
 import { readTarget } from './request-target.js'
-import { acceptKey, WebSocketSender } from './web-socket.js'
 import type { WorkerAuthority } from './worker-authority.js'
 import type { AdminLink } from './session-ports.js'
 import type { Refusal } from './worker-sessions.js'
 
 /** Has a worker fetch its codebase and load it. */
 const RELOAD = 'reload'
+const NORMAL_CLOSURE = 1000
+/** Longest wait for the end of a connection that was told to close, in milliseconds. */
+const CLOSE_MS = 1_000
+
+/** `closeTimeout` is missing in the types of the library. */
+const serverOptions: ServerOptions & { readonly closeTimeout: number } = {
+  noServer: true,
+  clientTracking: false,
+  maxPayload: limits.maxLinkFrameBytes,
+  closeTimeout: CLOSE_MS,
+}
 
 /** Takes requests for a WebSocket: a worker opens one, on which it is told when to load its codebase again. */
 export class AdminLinks {
   readonly #authority: WorkerAuthority
   readonly #metrics: RepoMetrics
   readonly #refused: RefusedPeers
+  readonly #server = new WebSocketServer(serverOptions)
 
   constructor(authority: WorkerAuthority, metrics: RepoMetrics, refused: RefusedPeers) {
     this.#authority = authority
     this.#metrics = metrics
     this.#refused = refused
+    this.#server.on('wsClientError', (_error, socket) => this.#answer(socket, 400))
   }
 
   /** Takes over a connection. Never rejects. */
@@ -31,8 +45,7 @@ export class AdminLinks {
     // An error is followed by a close, which is what counts.
     socket.on('error', () => undefined)
     const target = readTarget(request.url ?? '')
-    const accept = acceptKey(request)
-    if (target?.kind !== 'file' || accept === undefined) {
+    if (target?.kind !== 'file') {
       this.#answer(socket, 400)
       return
     }
@@ -53,15 +66,20 @@ export class AdminLinks {
       socket.destroy()
       return
     }
-    this.#metrics.requested('link', 101)
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
-    )
-    if (head.length > 0) socket.unshift(head)
-    const sender = new WebSocketSender(socket, limits.maxLinkFrameBytes)
-    const link: AdminLink = { reload: () => sender.send(RELOAD), close: () => sender.close() }
-    session.addLink(link)
-    socket.once('close', () => session.removeLink(link))
+    this.#server.handleUpgrade(request, socket, head, (connection) => {
+      this.#metrics.requested('link', 101)
+      // What a worker says is not used; a worker that breaks the protocol, or sends too much, is cut off.
+      connection.on('error', () => connection.terminate())
+      const link: AdminLink = {
+        reload: () => connection.send(RELOAD),
+        close: () => {
+          connection.close(NORMAL_CLOSURE)
+          socket.end()
+        },
+      }
+      session.addLink(link)
+      socket.once('close', () => session.removeLink(link))
+    })
   }
 
   #refuse(socket: Duplex, peer: TLSSocket, refusal: Refusal): void {
