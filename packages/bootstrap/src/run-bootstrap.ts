@@ -1,17 +1,47 @@
 import { RootBundle, TresorProvider } from '@osm-ts/core'
-import { SecretCaStore } from '@osm-ts/kubernetes'
+import { SecretCaStore, type KubernetesApi, apiVersionOf, isKubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { BootstrapOptions } from './bootstrap-options.js'
 import { bringInDefinitions, keptDefinitions } from './crds/kept-definitions.js'
 import { ensureMeshConfig } from './mesh-config/ensure-mesh-config.js'
-import { ensureMeshRootCertificate } from './mesh-config/ensure-mesh-root-certificate.js'
-import { meshLabels } from './mesh-identity.js'
+import { meshLabels, type MeshIdentity } from './mesh-identity.js'
 import { Reconciler } from './reconcile/reconciler.js'
 import { RefusableStep } from './refusable-step.js'
 import { persist } from './retry.js'
 import { RootFollower } from './webhooks/follow-root.js'
-import { keptWebhooks } from './webhooks/kept-webhooks.js'
 import { currentCaBundles } from './webhooks/current-ca-bundles.js'
+import type { KeptObject } from './reconcile/kept-object.js'
+import {
+  webhookConfigurationName,
+  type WebhookKind,
+  type WebhookTrust,
+  webhookType,
+} from './webhooks/webhook-configurations.js'
+import type { WebhookSettings } from './webhooks/webhook-settings.js'
+import {
+  webhookFingerprint,
+  writeWebhookConfiguration,
+  type WriteExtent,
+} from './webhooks/write-webhook-configuration.js'
+import { readPreset } from './mesh-config/read-preset.js'
+
+/** ConfigMap of the chart. */
+const PRESET = 'preset-mesh-root-certificate'
+
+/** OSM's name for the one that the preset makes. */
+const NAME = 'osm-mesh-root-certificate'
+
+const type = resourceTypes.MeshRootCertificate
+
+/** What {@link keptWebhooks} are made of. */
+interface KeptWebhooksOptions {
+  readonly api: KubernetesApi
+  readonly settings: WebhookSettings
+  readonly reconcile: boolean
+  /** What is trusted now. */
+  readonly trust: () => WebhookTrust
+  readonly extent: () => WriteExtent
+}
 
 /**
  * Brings in what a mesh needs in the cluster, then keeps it until the signal aborts.
@@ -95,4 +125,35 @@ async function ensureRoots({
   })
   const provider = await TresorProvider.open({ store, clock, rootKey: { algorithm: 'ECDSA' } })
   provider.close()
+}
+
+/** Both webhook configurations. */
+function keptWebhooks({ api, settings, reconcile, trust, extent }: KeptWebhooksOptions): readonly KeptObject[] {
+  const kinds: readonly WebhookKind[] = ['mutating', 'validating']
+  return kinds.map((kind) => ({
+    type: webhookType(kind),
+    name: webhookConfigurationName(kind, settings),
+    fingerprint: webhookFingerprint,
+    write: (signal) =>
+      writeWebhookConfiguration(api, { kind, settings, trust: trust(), reconcile, extent: extent() }, signal),
+  }))
+}
+
+/**
+ * Makes the MeshRootCertificate from the preset if there is none of its name. What is there belongs to the user: it says who
+ * signs, and nothing in it has a default that could be new.
+ *
+ * @throws KubernetesError, or OsmError with a code of `OSM_BOOTSTRAP_*`
+ */
+async function ensureMeshRootCertificate(api: KubernetesApi, mesh: MeshIdentity, signal: AbortSignal): Promise<void> {
+  const namespace = mesh.osmNamespace
+  if ((await api.get(type, { namespace, name: NAME }, signal)) !== undefined) return
+  const spec = await readPreset(api, namespace, PRESET, signal)
+  const metadata = { name: NAME, namespace, labels: meshLabels(mesh, 'osm-bootstrap') }
+  try {
+    await api.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec }, { signal })
+  } catch (error) {
+    // Another replica was faster.
+    if (!isKubernetesError(error) || !error.conflict) throw error
+  }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
+import { hostname, networkInterfaces } from 'node:os'
 
 import { Metrics, parseMeshDomains, proxyServerPort, systemClock } from '@osm-ts/core'
 import {
@@ -18,7 +18,6 @@ import { builtInDrivers } from './builtins.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
 import { leaderDuties } from './kubernetes/leader-duties.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
-import { anyAddress } from './any-address.js'
 import type { Attachment } from './options.js'
 import { startController } from './start-controller.js'
 import { validatingWebhook } from './webhook/validating-webhook.js'
@@ -161,4 +160,13 @@ function attachments(
       random: Math.random,
     }),
   ]
+}
+
+/** The address to listen on: all of the machine where none is given, IPv6 included if there is any. */
+function anyAddress(given: string): string {
+  if (given !== '') return given
+  const hasIpv6 = Object.values(networkInterfaces()).some((addresses = []) =>
+    addresses.some(({ family }) => family === 'IPv6'),
+  )
+  return hasIpv6 ? '::' : '0.0.0.0'
 }

@@ -1,11 +1,35 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { type Clock, pause, type Random } from '@osm-ts/core'
 import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesObject, ResourceType, Selection, WatchEvent } from './api.js'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
-import { PageSize } from './page-size.js'
 import { WatchGuard } from './watch-guard.js'
+import { TOO_LARGE } from './client/answer-body.js'
+
+const USUAL_PAGE_SIZE = 500
+
+const MAX_PAGE_SIZE = 16_000
+
+/** How many objects are requested at once. */
+class PageSize {
+  #current = USUAL_PAGE_SIZE
+
+  get current(): number {
+    return this.#current
+  }
+
+  /**
+   * Learns from a list that failed. A page that was too large to be accepted calls for smaller ones; a list that grew too
+   * old while it was read calls for fewer.
+   */
+  adapt(error: unknown): void {
+    if (!isKubernetesError(error)) return
+    if (error.reason === TOO_LARGE) this.#current = Math.max(1, Math.floor(this.#current / 2))
+    else if (error.expired) this.#current = Math.min(MAX_PAGE_SIZE, this.#current * 4)
+  }
+}
 
 /** A list that is under way. */
 export interface Relist {

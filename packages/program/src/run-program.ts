@@ -5,10 +5,9 @@ import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import type { ProgramErrorCode } from './error-codes.js'
 import { postFatalEvent } from './fatal-event.js'
 import { fatalReasonOf } from './fatal-reason.js'
-import type { FlagDefinitions } from './flag-definitions.js'
+import type { FlagDefinitions, FlagDefinition } from './flag-definitions.js'
 import type { ProgramHost } from './program-host.js'
 import type { processFlags } from './program-flags.js'
-import { usage } from './usage.js'
 
 /** What {@link Program.main} is given. */
 export interface ProgramContext<Flags> {
@@ -138,4 +137,18 @@ function isAbortError(error: unknown): boolean {
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? '') : ''
+}
+
+/** The text of `--help`. */
+function usage(program: string, definitions: FlagDefinitions): string {
+  const rows = Object.entries(definitions).map(([name, definition]) => {
+    const values = definition.kind === 'choice' ? ` (${definition.values.join(', ')})` : ''
+    return `  --${name}\n      ${definition.meaning}${values}; ${defaultText(definition)}\n`
+  })
+  return `Usage: ${program} [--name=value ...]\n\n${rows.join('')}`
+}
+
+function defaultText(definition: FlagDefinition): string {
+  if (definition.default === undefined) return 'required'
+  return definition.default === '' ? 'empty by default' : `by default ${definition.default}`
 }

@@ -1,9 +1,18 @@
 import { isKubernetesError } from '@osm-ts/kubernetes'
 
 import type { Check, CheckContext, Obstacle } from './check.js'
-import { classHasDriver } from './class-checks.js'
 import { apiServerIsRecent, definitionsFit, permissionsAreThere } from './cluster-checks.js'
 import { meshNameIsFree, namespaceIsFree, singleMeshIsKept } from './mesh-checks.js'
+
+/** Without its driver the class of the mesh has no control plane: no pod would start, and running sidecars would be left alone. */
+const classHasDriver: Check = {
+  name: 'driver of the sidecar class',
+  run: ({ sidecarClass, availableClasses }) => {
+    if (sidecarClass === undefined || availableClasses.includes(sidecarClass.toLowerCase())) return Promise.resolve([])
+    const what = `sidecar class ${JSON.stringify(sidecarClass)} has no driver in this version`
+    return Promise.resolve([{ what, advice: `set osm.sidecarClass to one of: ${availableClasses.join(', ')}` }])
+  },
+}
 
 /** Checks before an installation, in the order in which they are told. */
 export const installChecks: readonly Check[] = [

@@ -1,4 +1,5 @@
 import type { MeshEvent, MeshMode, MeshOptions, RunningMesh } from '@osm-ts/standalone'
+import { YamlFolderSource } from '@osm-ts/core'
 
 import type { CliContext } from '../cli-context.js'
 import { deferred } from '../deferred.js'
@@ -10,7 +11,7 @@ import { MeshObserver } from './mesh-observer.js'
 import { pollMesh } from './poll-mesh.js'
 import { pageReader } from './sidecar-certificates.js'
 import { untilQuiet } from './until-quiet.js'
-import { watchSplits } from './watch-splits.js'
+import { wantedSplits, type WantedSplit } from './split-log.js'
 
 /** How long the first configuration may take, on a slow machine too. */
 const readyTimeoutMs = 120_000
@@ -162,4 +163,17 @@ async function deadline(milliseconds: number, signal: AbortSignal): Promise<neve
     timer.unref()
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
   })
+}
+
+/** Reads the TrafficSplits of a folder, now and after every change. Resolves when they were read once; ends with the signal. */
+async function watchSplits(
+  folder: string,
+  onSplits: (splits: readonly WantedSplit[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = new YamlFolderSource({ folder })
+  await source.start(signal)
+  const tell = (): void => onSplits(wantedSplits(source.objects()))
+  source.subscribe(tell)
+  tell()
 }

@@ -1,6 +1,5 @@
 import { atOnce, type Steps } from '../async/index.js'
-import type { ObjectOrigin, Problem } from '../problem.js'
-import { compareProblems } from '../problem.js'
+import { type ObjectOrigin, type Problem, compareProblems } from '../problem.js'
 import type { Snapshot } from '../snapshot/snapshot.js'
 import {
   addExpressions,
@@ -18,7 +17,7 @@ import type { Kind } from './schema/kinds.js'
 import { SuggestionBudget } from './suggest.js'
 import { checkAccess } from './validation/access.js'
 import { checkAccessCert, checkGatewayCertificate, checkMeshRootCertificate } from './validation/certificates.js'
-import { check, doubt, fault, type Check, type CheckContext, type Finding } from './validation/check.js'
+import { check, doubt, fault, type Check, type CheckContext, type Finding, findings } from './validation/check.js'
 import { Claims } from './validation/claims.js'
 import { checkEgress, checkEgressGateway } from './validation/egress.js'
 import {
@@ -36,7 +35,6 @@ import { checkTrafficSplit } from './validation/traffic-split.js'
 import { checkTrafficTarget } from './validation/traffic-target.js'
 import { checkRetry, checkUpstreamTrafficSetting } from './validation/upstream.js'
 import { checkPluginStages } from './validation/plugin-stages.js'
-import { checkUnreadMatches } from './validation/unread-matches.js'
 import { checkWorkload } from './validation/workload.js'
 
 /** Every check of what objects mean together. What a single object may look like is the business of its schema. */
@@ -221,4 +219,12 @@ function listed(findings: readonly Finding[]): readonly Finding[] {
   const more =
     faults.length > maxFindings ? fault('OSM_SPEC_MORE', 'spec', unlisted) : doubt('OSM_SPEC_MORE', 'spec', unlisted)
   return [...first, faults.every(({ pending }) => pending === true) ? { ...more, pending: true } : more]
+}
+
+/** `matches` of kinds that have it for compatibility only. */
+function checkUnreadMatches(matches: readonly unknown[] | undefined): readonly Finding[] {
+  return findings(
+    (matches ?? []).length > 0 &&
+      doubt('OSM_SPEC_NO_EFFECT', 'spec.matches', 'is not read: the object means the same without'),
+  )
 }

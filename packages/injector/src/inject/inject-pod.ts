@@ -1,4 +1,4 @@
-import { isOsmError, OsmError, type ProxyUUID, type SidecarPatch } from '@osm-ts/driver-api'
+import { isOsmError, OsmError, type ProxyUUID, type SidecarPatch, type Capabilities } from '@osm-ts/driver-api'
 import type { ProxyCertificate } from '@osm-ts/core'
 import {
   formatProbeBindings,
@@ -17,21 +17,24 @@ import { decide, type SkippedBy, type SkipReason } from '../decision/decide.js'
 import { asDriverFault, DriverFault, isIgnored } from '../decision/driver-fault.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
-import { type JsonObject, objectOf, textOf, textsOf, withMembers } from '../json/json.js'
+import { type JsonObject, objectOf, textOf, textsOf, withMembers, isObject, objectsOf } from '../json/json.js'
 import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
 import { admissionDigest, bootstrapSecret } from '../sidecar/bootstrap-secret.js'
 import type { InitScripts } from '../sidecar/init-containers.js'
 import { BOOTSTRAP_VOLUME, INIT_CONTAINER, sidecarContainerName } from '../sidecar/names.js'
 import { filesFolder } from '../sidecar/sidecar-container.js'
 import { assemble, serviceAccountOf } from './assemble.js'
-import { jobsBlockedBySidecar } from './jobs-blocked-by-sidecar.js'
-import { blockedLifecycleHooks } from './blocked-lifecycle-hooks.js'
 import type { InjectionRequest } from './injection-request.js'
 import { planSidecar } from './plan-sidecar.js'
 import { reconcile } from './reconcile.js'
 import type { InjectionSettings } from './settings.js'
 import { strip } from './strip.js'
 import { trafficLists } from './traffic-lists.js'
+import { portNumber } from '../probes/probe-question.js'
+
+const HOOKS = ['postStart', 'preStop'] as const
+
+const HANDLERS = ['httpGet', 'tcpSocket'] as const
 
 /** What injection needs from outside. */
 export interface InjectionPorts {
@@ -250,4 +253,45 @@ function withMetadata(
       annotations: withMembers(objectOf(metadata.annotations), added),
     }),
   }
+}
+
+/**
+ * A pod that is to end, such as that of a Job, and whose sidecar no one ends: neither the kubelet, as it does with native ones, nor the control plane, where
+ * the class can't.
+ */
+function jobsBlockedBySidecar(
+  pod: JsonObject,
+  sidecar: { readonly native: boolean; readonly sidecarClass: string; readonly capabilities: Capabilities },
+): readonly string[] {
+  const policy = textOf(objectOf(pod.spec).restartPolicy)
+  const ends = policy === 'Never' || policy === 'OnFailure'
+  if (!ends || sidecar.native || sidecar.capabilities.features.includes('workload-end')) return []
+  return [
+    `spec.restartPolicy ${policy}: the pod does not complete when its containers have ended, because a sidecar of class ${sidecar.sidecarClass} ` +
+      `that is no native one goes on running; use native sidecars, or another class`,
+  ]
+}
+
+/**
+ * Lifecycle hooks that come from the kubelet, who has no certificate, to a port that only takes connections with one.
+ *
+ * They stay as they are. Unlike probes they do something, so that a way past mutual TLS must not be opened for them: anyone who finds it could have a
+ * workload shut down.
+ */
+function blockedLifecycleHooks(pod: JsonObject, excludedPorts: readonly number[]): readonly string[] {
+  const spec = objectOf(pod.spec)
+  return [...objectsOf(spec.initContainers), ...objectsOf(spec.containers)].flatMap((container) =>
+    HOOKS.flatMap((hook) =>
+      HANDLERS.flatMap((handler) => {
+        const action = objectOf(objectOf(container.lifecycle)[hook])[handler]
+        if (!isObject(action) || textOf(action.host) !== '') return []
+        const port = portNumber(action.port ?? null, container)
+        if (port === undefined || excludedPorts.includes(port)) return []
+        return [
+          `container ${textOf(container.name)}: lifecycle.${hook}.${handler} on port ${port} comes without a certificate and ` +
+            `will fail; use exec, or exclude the port by annotation`,
+        ]
+      }),
+    ),
+  )
 }

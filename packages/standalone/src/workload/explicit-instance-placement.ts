@@ -1,3 +1,5 @@
+import { request as httpRequest } from 'node:http'
+
 import { allocationKey, objectRef, type Problem, type Snapshot, type WorkloadPort } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 import type { ListenAddresses, SocketAddress } from '@osm-ts/driver-api/policy'
@@ -5,10 +7,27 @@ import type { ListenAddresses, SocketAddress } from '@osm-ts/driver-api/policy'
 import type { StandaloneErrorCode } from '../errors.js'
 import type { PortAllocator } from '../ports/port-allocator.js'
 import type { DesiredInstance } from './desired-instances.js'
-import { requestLocally } from './loopback-request.js'
-import type { ProgramCommand, InstancePlacement, SiteView } from './instance-placement.js'
+import type { ProgramCommand, InstancePlacement, SiteView, LoopbackRequest } from './instance-placement.js'
 import { tcpServicePorts, withoutClashes } from './variables.js'
 import { servedPorts, workloadPorts, type ServedPort } from './workload-ports.js'
+
+const TIMEOUT_MS = 2000
+
+/** Asks on the loopback address of this machine. */
+const requestLocally: LoopbackRequest = ({ method, port, path }, signal) =>
+  new Promise((resolve, reject) => {
+    const request = httpRequest(
+      { host: '127.0.0.1', port, path, method, agent: false, timeout: TIMEOUT_MS, signal },
+      (response) => {
+        // Only the status counts; the rest must be read for the connection to end.
+        response.resume()
+        resolve(response.statusCode ?? 0)
+      },
+    )
+    request.once('timeout', () => request.destroy(new Error(`no answer on port ${port} within ${TIMEOUT_MS} ms`)))
+    request.once('error', reject)
+    request.end()
+  })
 
 const LOOPBACK = '127.0.0.1'
 /** Purposes of the ports that every sidecar has. */

@@ -12,7 +12,9 @@ import { verify } from '../../scenarios/verify.js'
 import { type Check, expect, Violation } from '../check.js'
 import { allow, answered, change, denied, faultMesh, urls } from './fault-mesh.js'
 import { needsOfLevel1, TIME_LIMIT_MS } from './limits.js'
-import { underLoad } from './under-load.js'
+import { makeCall } from '../../scenarios/make-call.js'
+import type { ScenarioRunner } from '../../scenarios/scenario-runner.js'
+import { type LoadOptions, whileSending } from '../load.js'
 
 /** Where faults happen. */
 export interface FaultFixture {
@@ -226,4 +228,18 @@ async function servedSerial({ runner, mesh }: FaultFixture): Promise<string> {
     socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new Error('the sidecar of the server does not answer')))
     socket.on('error', reject)
   })
+}
+
+/** Does the work while workloads of a runner send requests. @throws Violation if one request had another outcome than it must have */
+async function underLoad(
+  runner: ScenarioRunner,
+  loads: readonly LoadOptions[],
+  work: () => Promise<void>,
+): Promise<void> {
+  const sending = loads.map(async (load) => {
+    const { from, url } = load
+    const call = makeCall({ kind: 'http', from, http: `GET ${url}` }, await runner.routes(from), undefined)
+    return { ...load, ask: () => runner.call(from, call) }
+  })
+  await whileSending(await Promise.all(sending), work)
 }
