@@ -13,6 +13,72 @@ const PORT = 8080
 const ROUNDS = 8
 const traffic = { enablePermissiveTrafficPolicyMode: true, enableEgress: false, plaintextNamespaces: ['shop'] }
 
+// A service of the mesh shares a filter chain of the calling sidecar with others of its port.
+describe('a service of the mesh that joins and leaves while it is called', () => {
+  let mesh: TestMesh
+  let client: Inside
+  let namespace: string
+  const lateService = service('shop/late', 'web', PORT)
+
+  beforeAll(async () => {
+    expect(kernelTestObstacle()).toBeUndefined()
+    mesh = await startTestMesh(
+      {
+        'config.yaml': [meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true, enableEgress: false } })],
+        'shop.yaml': [
+          account('shop/client'),
+          account('shop/web'),
+          workload('shop/client', { program: programs.idle }),
+          workload('shop/web', { program: programs.recording, port: PORT }),
+          service('shop/web-7', 'web', PORT),
+        ],
+        'late.yaml': [lateService],
+      },
+      'transparent',
+    )
+    client = inside(mesh, 'shop/client')
+    namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
+  })
+  afterAll(async () => {
+    await mesh.stop()
+  })
+
+  it('is answered by the service, and changes nothing for another of its filter chain', async () => {
+    const addressOf = (name: string): string =>
+      run('ip', ['netns', 'exec', namespace, 'getent', 'hosts', `${name}.shop`]).split(' ')[0] ?? ''
+    const ask = (dial: string) => client.ask({ kind: 'http', dial, port: PORT, host: 'late.shop' })
+    await eventually(
+      () => ask('late.shop'),
+      ({ status }) => status === 200,
+      { what: 'an answer of the service' },
+    )
+    const late = addressOf('late')
+    // Its hash puts it into the filter chain of the other.
+    const neighbour = await loadInside(namespace, `http://${addressOf('web-7')}:${PORT}/`, { kept: 2, fresh: 1 })
+    const load = await loadInside(namespace, `http://${late}:${PORT}/`, { kept: 4, fresh: 4 })
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await mesh.write('late.yaml')
+      await eventually(
+        () => ask(late),
+        ({ status }) => status === undefined,
+        { what: 'the service to leave' },
+      )
+      await mesh.write('late.yaml', lateService)
+      await eventually(
+        () => ask(late),
+        ({ status }) => status === 200,
+        { what: 'the service to join' },
+      )
+    }
+    const { outcomes, failures } = await load.stop()
+    expect((await neighbour.stop()).failures).toEqual([])
+    expect(outcomes['200']).toBeGreaterThan(500)
+    // The sidecar of the server may know first that the service has left, and says so.
+    const ofServer = /^(ECONNRESET|403 RBAC: access denied|503 upstream connect error.*)$/s
+    expect(failures.filter((failure) => !ofServer.test(failure))).toEqual([])
+  })
+})
+
 // The server of the service has no sidecar, so that all that is answered otherwise comes from the sidecar of the caller.
 describe.each([
   ['a service', false],

@@ -72,7 +72,7 @@ export class StandInSession {
       protocol: deltaProtocol,
       scope,
       tag: 'limits',
-      follower: new PolicyFollower(replica.follower, new WorkTally()),
+      follower: new PolicyFollower(replica.follower, new WorkTally(), { ms: 0, now: () => Date.now() }),
       diff: replica.diff,
       trace: () => [],
       metrics: replica.metrics,

@@ -151,14 +151,27 @@ async function withBlock(environment: ScaleEnvironment, times: readonly number[]
   return { change: summarize(times), longestBlockMs: round(longestBlockMs) }
 }
 
-/** A new service that some proxies may call: from its objects to the last acknowledgement of its cluster. Milliseconds. */
+/** What a new service takes. */
+export interface ServiceAddedFigures extends PlainChangeFigures {
+  /** Until the last acknowledgement of anything, in milliseconds; `change` is until that of its cluster. */
+  readonly settled: Summary
+  /** Processor time of the controller for one of them in milliseconds: the mean of all. */
+  readonly cpuMs: number
+  /** Bytes that all proxies together were sent for one of them: the mean of all. */
+  readonly octets: number
+}
+
+/** A new service that some proxies may call: from its objects to the last acknowledgement. */
 export async function measureServiceAdded(
   environment: ScaleEnvironment,
   affected: number,
   rounds: number,
-): Promise<PlainChangeFigures> {
+): Promise<ServiceAddedFigures> {
   const callers = firstServices(environment.size, affected)
   const times: number[] = []
+  const settled: number[] = []
+  let cpuMs = 0
+  let octets = 0
   await environment.controller.figures()
   for (let n = 0; n < rounds; n += 1) {
     const [app, namespace] = [`new-${n}`, 'ns-1']
@@ -167,12 +180,23 @@ export async function measureServiceAdded(
       trafficTarget(app, namespace, callers),
     ]
     const resource = { typeUrl: CLUSTER, name: `${namespace}/${app}|8080`, count: affected }
+    const before = totals(await environment.proxies.counters())
+    const cpuBefore = await cpuMsOf(environment)
+    const start = process.hrtime.bigint()
     const reached = await environment.proxies.reached(resource, () => environment.api.put(objects), TIMEOUT_MS)
+    settled.push(Number((await environment.settled()) - start) / 1e6)
     times.push(Math.max(...reached.times))
+    cpuMs += (await cpuMsOf(environment)).controller - cpuBefore.controller
+    octets += totals(await environment.proxies.counters()).octets - before.octets
     await environment.api.remove(objects)
     await environment.settled()
   }
-  return withBlock(environment, times)
+  return {
+    ...(await withBlock(environment, times)),
+    settled: summarize(settled),
+    cpuMs: round(cpuMs / rounds),
+    octets: round(octets / rounds),
+  }
 }
 
 /** Pods that are replaced at a rate. */

@@ -7,7 +7,7 @@ import { round, type Summary, summarize } from '../statistics.js'
 import { MeshApi } from './api.js'
 import { Controller } from './controller.js'
 import { scaleMesh } from './mesh.js'
-import { residentMiBOf } from './process-figures.js'
+import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
 import { type ScalePrograms, step, type ScaleEnvironment } from './scale-environment.js'
 
 /** What it takes until all proxies have their first configuration. */
@@ -19,7 +19,14 @@ export interface FirstConnections {
   readonly coldStartMs: number
   readonly memory: MemoryFigures
   /** Each proxy for itself, milliseconds; certificates are issued meanwhile. */
-  readonly firstConnect: { readonly product: Summary; readonly floor: Summary }
+  readonly firstConnect: {
+    readonly product: Summary
+    readonly floor: Summary
+    /** Processor time of the controller. */
+    readonly controllerCpuSeconds: number
+    /** Bytes that all proxies together were sent. */
+    readonly octets: number
+  }
 }
 
 /** Resident memory in MiB. */
@@ -34,7 +41,11 @@ export interface MemoryFigures {
 /** Connects all proxies of a environment to the controller and to the floor, and looks at what both have in memory. */
 export async function firstConnections(environment: ScaleEnvironment): Promise<FirstConnections> {
   const without = await residentMiBOf(environment.controller.pid)
+  const cpuBefore = await cpuSecondsOf(environment.controller.pid)
   const connected = await step('first connections', () => environment.connect(true))
+  const controllerCpuSeconds = round((await cpuSecondsOf(environment.controller.pid)) - cpuBefore)
+  const { of } = await environment.proxies.counters()
+  const octets = [...of.values()].reduce((sum, proxy) => sum + proxy.octets, 0)
   // What the floor is to answer is in its memory before it is measured.
   const floorWithout = await residentMiBOf(environment.floor.pid)
   const floorConnected = await step('first connections of the floor', () => environment.connectFloor())
@@ -53,7 +64,7 @@ export async function firstConnections(environment: ScaleEnvironment): Promise<F
       floor: { without: round(floorWithout), with: round(floorWith) },
       perProxyBeyondFloor: round((controllerWith - without - (floorWith - floorWithout)) / proxies),
     },
-    firstConnect: { product: summarize(connected), floor: summarize(floorConnected) },
+    firstConnect: { product: summarize(connected), floor: summarize(floorConnected), controllerCpuSeconds, octets },
   }
 }
 

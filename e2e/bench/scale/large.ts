@@ -2,8 +2,8 @@ import {
   type ChangeFigures,
   measureEndpointChange,
   measureServiceAdded,
-  type PlainChangeFigures,
   type Rounds,
+  type ServiceAddedFigures,
 } from './changes.js'
 import { firstConnections, type FirstConnections } from './first-connections.js'
 import { type ScalePrograms, step, withWorld } from './scale-environment.js'
@@ -25,7 +25,7 @@ export interface LargeOptions extends Rounds {
 /** Cold start, memory, first connections, and what one endpoint and one service cost. */
 export interface LargeFigures extends FirstConnections {
   readonly endpointChange: ChangeFigures
-  readonly serviceAdded: PlainChangeFigures
+  readonly serviceAdded: ServiceAddedFigures
 }
 
 export async function measureLarge(options: LargeOptions): Promise<LargeFigures> {

@@ -5,6 +5,7 @@ import {
   measureRollout,
   measureServiceAdded,
   type PlainChangeFigures,
+  type ServiceAddedFigures,
   type RolloutFigures,
   type Rounds,
 } from './changes.js'
@@ -35,7 +36,7 @@ export interface ScaleFigures extends FirstConnections {
   readonly emptyControllerMiB: number
   readonly endpointChange: readonly ChangeFigures[]
   readonly policyChange: PlainChangeFigures
-  readonly serviceAdded: PlainChangeFigures
+  readonly serviceAdded: ServiceAddedFigures
   readonly rollout: RolloutFigures
   readonly noOps: NoOpFigures
   readonly reconnect: ReconnectFigures

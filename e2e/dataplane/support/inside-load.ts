@@ -4,7 +4,7 @@ import { once } from 'node:events'
 /** What became of the requests of a load. */
 export interface LoadCount {
   readonly sent: number
-  /** Of each that was not answered 200: what came instead, and why as far as the sidecar says. */
+  /** What came instead of 200, and why as far as the sidecar says; each once, the first twenty. */
   readonly failures: readonly string[]
   /** Requests by status of the answer, or by error code. */
   readonly outcomes: Readonly<Record<string, number>>
@@ -52,7 +52,7 @@ const follow = async (connections) => {
 const many = (count, connections) => Array.from({ length: Number(count) }, () => follow(connections))
 Promise.all([...many(kept, agent), ...many(fresh, false)]).then(() => {
   agent.destroy()
-  console.log(JSON.stringify({ sent, failures: failures.slice(0, 20), outcomes }))
+  console.log(JSON.stringify({ sent, failures: [...new Set(failures)].slice(0, 20), outcomes }))
 })`
 
 /** Requests from a network namespace, one after the other: some on connections that are kept, some each on one of its own. */

@@ -1,7 +1,9 @@
 import { createRegistry, type Registry } from '@bufbuild/protobuf'
+import { file_google_protobuf_wrappers } from '@bufbuild/protobuf/wkt'
 import { file_envoy_config_cluster_v3_cluster } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { file_envoy_config_endpoint_v3_endpoint } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { file_envoy_config_listener_v3_listener } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { file_envoy_config_route_v3_route_components } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { file_envoy_config_route_v3_route } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { file_envoy_config_trace_v3_opentelemetry } from '@osm-ts/envoy-api/envoy/config/trace/v3/opentelemetry_pb.js'
 import { file_envoy_config_trace_v3_zipkin } from '@osm-ts/envoy-api/envoy/config/trace/v3/zipkin_pb.js'
@@ -31,6 +33,7 @@ import { file_envoy_extensions_filters_network_sni_dynamic_forward_proxy_v3_sni_
 import { file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
 import { file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy } from '@osm-ts/envoy-api/envoy/extensions/http/custom_response/local_response_policy/v3/local_response_policy_pb.js'
 import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
+import { file_envoy_extensions_matching_common_inputs_network_v3_network_inputs } from '@osm-ts/envoy-api/envoy/extensions/matching/common_inputs/network/v3/network_inputs_pb.js'
 import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from '@osm-ts/envoy-api/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
 import { file_envoy_extensions_filters_http_set_filter_state_v3_set_filter_state } from '@osm-ts/envoy-api/envoy/extensions/filters/http/set_filter_state/v3/set_filter_state_pb.js'
 import { file_envoy_extensions_filters_network_set_filter_state_v3_set_filter_state } from '@osm-ts/envoy-api/envoy/extensions/filters/network/set_filter_state/v3/set_filter_state_pb.js'
@@ -41,6 +44,7 @@ import { file_envoy_extensions_transport_sockets_tls_v3_tls } from '@osm-ts/envo
 import { file_envoy_extensions_upstreams_http_tcp_v3_tcp_connection_pool } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/tcp/v3/tcp_connection_pool_pb.js'
 import { file_envoy_extensions_upstreams_http_v3_http_protocol_options } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import { file_envoy_type_matcher_v3_status_code_input } from '@osm-ts/envoy-api/envoy/type/matcher/v3/status_code_input_pb.js'
+import { file_xds_type_matcher_v3_ip } from '@osm-ts/envoy-api/xds/type/matcher/v3/ip_pb.js'
 
 /** Types of everything that this driver makes, down to what is wrapped in `google.protobuf.Any`: for printing it as JSON. */
 export function messageRegistry(): Registry {
@@ -49,6 +53,7 @@ export function messageRegistry(): Registry {
     file_envoy_config_endpoint_v3_endpoint,
     file_envoy_config_listener_v3_listener,
     file_envoy_config_route_v3_route,
+    file_envoy_config_route_v3_route_components,
     file_envoy_config_trace_v3_opentelemetry,
     file_envoy_config_trace_v3_zipkin,
     file_envoy_extensions_access_loggers_open_telemetry_v3_logs_service,
@@ -77,6 +82,7 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy,
     file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy,
     file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,
+    file_envoy_extensions_matching_common_inputs_network_v3_network_inputs,
     file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
     file_envoy_extensions_filters_http_set_filter_state_v3_set_filter_state,
     file_envoy_extensions_filters_network_set_filter_state_v3_set_filter_state,
@@ -87,5 +93,7 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_upstreams_http_tcp_v3_tcp_connection_pool,
     file_envoy_extensions_upstreams_http_v3_http_protocol_options,
     file_envoy_type_matcher_v3_status_code_input,
+    file_google_protobuf_wrappers,
+    file_xds_type_matcher_v3_ip,
   )
 }

@@ -13,6 +13,8 @@ export interface EncodedResource {
   readonly value: Uint8Array
   /** The policy parts that it was made of, for tracing a rejection back to its objects. */
   readonly sources: readonly PartRef[]
+  /** Present: a proxy that has it is sent a change of it before the listeners that begin to use what is new in it. */
+  readonly leads?: true
 }
 
 /** An immutable set of resources of one type, shared by all proxies whose policy yields the same one. */

@@ -100,7 +100,7 @@ class ModelMesh {
 }
 
 const clusterNames = ['c1', 'c2', 'c3', 'c4', 'c5']
-const routeNames = ['r1', 'r2']
+const routeNames = ['r1', 'leading']
 const listenerNames = ['l1', 'l2']
 
 /** States whose references lead somewhere. */

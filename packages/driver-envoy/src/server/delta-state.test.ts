@@ -301,6 +301,38 @@ describe('order of the delta variant', () => {
     expect(stream.state.settled).toBe(true)
   })
 
+  it('sends routes that lead before the listeners that begin to use what is new in them', () => {
+    const stream = new Stream({ ...before, route: { r: '1', leading: '1' } })
+    stream.ask('cluster')
+    stream.ask('endpoints', { subscribe: ['a'] })
+    stream.ask('listener')
+    stream.ask('route', { subscribe: ['r', 'leading'] })
+    stream.settle()
+    const after = { ...before, cluster: { a: '2' }, listener: { l: '2' }, route: { r: '2', leading: '2' } }
+    expect(stream.update(after)).toEqual(['cluster a=2', 'endpoints a=1'])
+    expect(stream.ack('cluster')).toEqual([])
+    expect(stream.ack('endpoints')).toEqual(['route leading=2', 'listener l=2'])
+    expect(stream.ack('listener')).toEqual([])
+    expect(stream.ack('route')).toEqual(['route r=2'])
+    stream.ack('route')
+    // What was refused holds back nothing.
+    expect(stream.update({ ...after, listener: { l: '3' }, route: { r: '2', leading: '3' } })).toEqual([
+      'route leading=3',
+      'listener l=3',
+    ])
+    expect(stream.nack('route', 'no good')).toEqual([])
+    stream.ack('listener')
+    expect(stream.update({ ...after, listener: { l: '4' }, route: { r: '2', leading: '3' } })).toEqual(['listener l=4'])
+  })
+
+  it('sends listeners first where the proxy does not have the routes that lead', () => {
+    const stream = running()
+    expect(stream.update({ ...before, listener: { l: '2' }, route: { r: '1', leading: '1' } })).toEqual([
+      'listener l=2',
+    ])
+    expect(stream.ask('route', { subscribe: ['leading'] })).toEqual(['route leading=1'])
+  })
+
   it('keeps a cluster that is gone for as long as connections drain, unless it is there again', () => {
     let time = 0
     const stream = new Stream(before, deltaState({ drain: { ms: 10_000, now: () => time } }))

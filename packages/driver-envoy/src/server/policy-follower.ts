@@ -3,6 +3,8 @@ import type { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit
 
 import type { ProxyResources } from '../resources/types.js'
 import { DrainTracker } from './drain-tracker.js'
+import type { DrainTime } from './retired-resources.js'
+import { RetiredServices } from './retired-services.js'
 import type { DrainEpochs, ResourceTranslator } from './translator-port.js'
 import type { LabelledEpochs } from './version-label.js'
 
@@ -18,15 +20,20 @@ export class PolicyFollower {
   readonly #ports: PolicyFollowerPorts
   readonly #tally: WorkTally
   readonly #drains = new DrainTracker()
+  readonly #retired: RetiredServices
   #proxy: ProxyPart | undefined
   #resources: ProxyResources | undefined
   #held: readonly PartHash[] = []
   #closed = false
 
-  /** @param tally - told how long work has waited for its turn, and has taken */
-  constructor(ports: PolicyFollowerPorts, tally: WorkTally) {
+  /**
+   * @param tally - told how long work has waited for its turn, and has taken
+   * @param drain - how long connections are drained
+   */
+  constructor(ports: PolicyFollowerPorts, tally: WorkTally, drain: DrainTime) {
     this.#ports = ports
     this.#tally = tally
+    this.#retired = new RetiredServices(drain)
   }
 
   get resources(): ProxyResources | undefined {
@@ -54,6 +61,7 @@ export class PolicyFollower {
         const find = (hash: PartHash) => parts.find(hash)
         const before = this.#proxy === undefined ? undefined : { proxy: this.#proxy, find }
         this.#drains.advance(before, { proxy, find })
+        if (before !== undefined) this.#retired.advance(before, { proxy, find })
         return this.#translate(proxy, revision)
       })
       if (this.#closed) {
@@ -83,6 +91,16 @@ export class PolicyFollower {
     return this.#proxy !== undefined && this.#drains.suspect(ids, this.#proxy) ? this.#again() : undefined
   }
 
+  /** Milliseconds until {@link expire} changes something; undefined if it never does. */
+  get nextInMs(): number | undefined {
+    return this.#retired.nextInMs
+  }
+
+  /** Gives up what was kept for connections that are drained by now. Undefined if that changes nothing. */
+  expire(): ProxyResources | undefined {
+    return this.#retired.expire() ? this.#again() : undefined
+  }
+
   /** A part of the policy in force. */
   find(hash: PartHash): Part | undefined {
     return this.#ports.parts.find(hash)
@@ -108,7 +126,7 @@ export class PolicyFollower {
     const { parts, translator } = this.#ports
     const start = performance.now()
     try {
-      return translator.translate(proxy, (hash) => parts.get(hash), revision, this.#drains.epochs)
+      return translator.translate(proxy, (hash) => parts.get(hash), revision, this.#drains.epochs, this.#retired.list)
     } finally {
       this.#tally.translated(performance.now() - start)
     }

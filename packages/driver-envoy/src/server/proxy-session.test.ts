@@ -82,6 +82,8 @@ const translator: ResourceTranslator = {
 }
 
 /** A controller that has just started: it knows nothing of what proxies have. */
+const NO_DRAIN = { ms: 0, now: () => 0 }
+
 class Replica<Request extends AnyRequest> {
   readonly host = new EnvoyHost()
   readonly follower: PolicyFollower
@@ -91,7 +93,7 @@ class Replica<Request extends AnyRequest> {
   constructor(protocol: Protocol<Request>) {
     const context = this.host.context()
     const parts = new PartStore({ get: async (hash) => byHash.get(hash) ?? Promise.reject(new Error('unknown part')) })
-    this.follower = new PolicyFollower({ parts, translator, turns: new WorkTurns(10) }, new WorkTally())
+    this.follower = new PolicyFollower({ parts, translator, turns: new WorkTurns(10) }, new WorkTally(), NO_DRAIN)
     const differ = new ResourceDiffer()
     this.session = new ProxySession({
       proxy: { uuid, identity: 'store.shop', session: 'session-1', commonName: 'cn' } as unknown as ProxyRef,
@@ -331,7 +333,7 @@ describe('a policy follower', () => {
       translator: { ...translator, release: (proxyId: string) => void released.push(proxyId) },
       turns: new WorkTurns(10),
     }
-    const follower = new PolicyFollower(ports, new WorkTally())
+    const follower = new PolicyFollower(ports, new WorkTally(), NO_DRAIN)
     const { update } = { update: (allow: PrincipalsPart) => new Replica(deltaProtocol).update(allow) }
     await follower.apply(update(everyone))
     expect(parts.size).toBe(4)

@@ -182,17 +182,20 @@ export class ProxySession<Request extends AnyRequest> {
 
   /** False if it is certain, without looking closer, that {@link next} gives nothing. */
   get mayBeDue(): boolean {
-    return this.#state.mayBeDue
+    return this.#state.mayBeDue || this.#options.follower.nextInMs === 0
   }
 
   /** The response that is to go out now, if any; from then on it counts as sent. */
   next(): Push | undefined {
+    const resources = this.#options.follower.expire()
+    if (resources !== undefined) this.#show(resources)
     return this.#state.next()
   }
 
   /** Milliseconds until {@link next} is to be asked again even if nothing happens; undefined if it need not be. */
   get nextInMs(): number | undefined {
-    return this.#state.nextInMs
+    const times = [this.#state.nextInMs, this.#options.follower.nextInMs].filter((ms) => ms !== undefined)
+    return times.length === 0 ? undefined : Math.min(...times)
   }
 
   /** A response went out. */

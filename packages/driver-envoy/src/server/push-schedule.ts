@@ -27,7 +27,7 @@ export interface VariantRules {
 
 /**
  * Decides which type is pushed next, so that a proxy never has a reference to something it does not have yet, or no longer has: clusters with their
- * endpoints, then listeners, then routes, and what is gone last.
+ * endpoints, then routes of chains that stay, then listeners, then other routes, and what is gone last.
  */
 export class PushSchedule {
   readonly #typeStates: ReadonlyMap<XdsType, TypeState>
@@ -133,18 +133,21 @@ export class PushSchedule {
 
   #options(type: XdsType): DraftOptions {
     const cluster = this.#typeStates.get('cluster')
+    const onlyLeading = type === 'route' && this.#listenersWait
     const stub = this.#rules.stubs[type]
     return {
       fullState: this.isFullState(type),
       removals: this.#tellsRemovals(type) && this.#mayRemove(type),
       ...(type === 'endpoints' && cluster !== undefined && { holdBack: (name: string) => cluster.isDue(name) }),
+      ...(onlyLeading && { holdBack: (name: string) => !this.#leads(name) }),
       ...(stub !== undefined && { stub }),
       ...(type === 'cluster' && this.#retiredClusters !== undefined && { retired: this.#retiredClusters }),
     }
   }
 
   /**
-   * Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them. Listeners also wait for
+   * Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them; where listeners begin to use
+   * what is new in routes, it is the other way round. Listeners also wait for
    * secrets: a caller that was withdrawn must be refused before a changed filter chain makes its connections end, or it would return at once.
    */
   #mustWait(type: XdsType): boolean {
@@ -153,13 +156,28 @@ export class PushSchedule {
     if (this.#yields >= MAX_YIELDS) return false
     if (this.#typeStates.get('cluster')?.unsettled(false) === true) return true
     if (this.#typeStates.get('endpoints')?.warming === true) return true
+    return type === 'listener' ? this.#hasLeadingRoutes : this.#listenersWait && !this.#hasLeadingRoutes
+  }
+
+  /** Listeners are to be sent, and none is on its way. */
+  get #listenersWait(): boolean {
     const listener = this.#typeStates.get('listener')
-    return type === 'route' && listener?.inFlight === undefined && listener?.unsettled(false) === true
+    return listener?.inFlight === undefined && listener?.unsettled(false) === true
+  }
+
+  /** Routes that the proxy has already are to hold something that listeners are about to use. Once sent, they are applied before what is sent later. */
+  get #hasLeadingRoutes(): boolean {
+    return this.#typeStates.get('route')?.hasDue((name) => this.#leads(name)) === true
+  }
+
+  #leads(name: string): boolean {
+    return this.#typeStates.get('route')?.desired?.get(name)?.leads === true
   }
 
   #noteYield(type: XdsType): void {
-    if (type === 'listener' || type === 'route') this.#yields = 0
-    else if (type === 'cluster' && (this.#isDue('listener') || this.#isDue('route'))) this.#yields += 1
+    if (type === 'listener' || (type === 'route' && !this.#listenersWait)) this.#yields = 0
+    else if ((type === 'cluster' || type === 'route') && (this.#isDue('listener') || this.#isDue('route')))
+      this.#yields += 1
   }
 
   #isDue(type: XdsType): boolean {

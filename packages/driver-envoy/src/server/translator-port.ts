@@ -1,4 +1,12 @@
-import type { EndpointsPart, Part, PartHash, PartLookup, PartRef, ProxyPart } from '@osm-ts/driver-api/policy'
+import type {
+  EndpointsPart,
+  OutboundPart,
+  Part,
+  PartHash,
+  PartLookup,
+  PartRef,
+  ProxyPart,
+} from '@osm-ts/driver-api/policy'
 
 import type { EncodedResource, LiveEndpoints, ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
 
@@ -10,8 +18,18 @@ export type DrainEpochs = ReadonlyMap<string, string>
 
 /** What the server needs of translation. */
 export interface ResourceTranslator {
-  /** Equal arguments give sets of equal versions. */
-  translate(proxy: ProxyPart, parts: PartLookup, revision: number, drainEpochs?: DrainEpochs): ProxyResources
+  /**
+   * Equal arguments give sets of equal versions.
+   *
+   * @param retired - called services that the policy no longer has, sorted by id: connections to them are drained
+   */
+  translate(
+    proxy: ProxyPart,
+    parts: PartLookup,
+    revision: number,
+    drainEpochs?: DrainEpochs,
+    retired?: readonly OutboundPart[],
+  ): ProxyResources
   /** Endpoints have become others, under the hashes that policies refer to them by. Gives every set that they are in. */
   renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly LiveEndpoints[]
   /** The resources of a proxy are not needed any more. Does nothing if newer ones were made for it. */

@@ -267,6 +267,13 @@ export class TypeState {
     return entry.suspect || this.#differences.needs(name, entry, false)
   }
 
+  /** True while a change of one of those names has not gone out. */
+  hasDue(isAsked: (name: string) => boolean): boolean {
+    const names = this.#change?.draft.items.keys() ?? this.#differences.names()
+    for (const name of names) if (isAsked(name) && this.isDue(name)) return true
+    return false
+  }
+
   /** True while something that the proxy needs before it can use a changed parent has not arrived. */
   get warming(): boolean {
     if (this.#inFlight?.warming === true) return true

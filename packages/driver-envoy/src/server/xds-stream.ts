@@ -104,7 +104,7 @@ export class XdsStream<Request extends AnyRequest> {
     const proxy = await this.#authenticate()
     if (proxy === undefined) return
     const { metrics, streams, proxies, reports, logger } = this.#ports
-    const follower = new PolicyFollower(this.#ports, this.#work)
+    const follower = new PolicyFollower(this.#ports, this.#work, { ms: this.#ports.drainMs, now: this.#ports.now })
     const session = this.#createSession(proxy, follower)
     const writer = this.#createWriter(proxy, session)
     this.#writer = writer

@@ -1,8 +1,9 @@
-import type { ProxyPart } from '@osm-ts/driver-api/policy'
+import type { OutboundPart, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { Breakers } from './upstreams/breakers.js'
 import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
+import type { PlaintextUpstreams } from './upstreams/plaintext.js'
 import type { EgressGatewayRoutes } from './egress/egress-gateway-routes.js'
 
 /** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
@@ -19,5 +20,8 @@ export interface ProxyView {
   readonly servedOutside: readonly ServedOutside[]
   readonly egressGatewayRoutes: EgressGatewayRoutes
   readonly breakers: Breakers
+  readonly plaintext: PlaintextUpstreams
   readonly drainEpochs: DrainEpochs
+  /** Services that the policy no longer has, and that connections may still be open to; sorted by id. */
+  readonly retired: readonly OutboundPart[]
 }

@@ -179,7 +179,9 @@ describe('Translator', () => {
         },
       ],
     })
-    expect(route['rds-outbound.14001|bookstore/bookstore']).toMatchObject({ virtualHosts: [{ domains: ['*'] }] })
+    expect(route['rds-outbound.14001|5']).toMatchObject({
+      virtualHosts: [{ domains: ['10.96.0.10'] }, { domains: ['*'] }],
+    })
   })
 
   it('shares what is called between proxies that serve different things', () => {
@@ -190,7 +192,7 @@ describe('Translator', () => {
     expect(second.types.endpoints).toBe(first.types.endpoints)
     for (const [type, name] of [
       ['cluster', 'bookwarehouse/bookwarehouse|14001'],
-      ['route', 'rds-outbound.80|bookwarehouse/bookwarehouse'],
+      ['route', 'rds-outbound.80|e'],
       ['listener', 'outbound-listener'],
     ] as const) {
       expect(second.types[type].get(name)).toBe(first.types[type].get(name))

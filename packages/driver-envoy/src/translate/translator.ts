@@ -1,7 +1,8 @@
-import type { EndpointsPart, PartHash, PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
+import type { EndpointsPart, OutboundPart, PartHash, PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { LiveEndpoints, ProxyResources } from '../resources/types.js'
 import { type Breakers, breakersOf } from './upstreams/breakers.js'
+import { type PlaintextUpstreams, plaintextUpstreams } from './upstreams/plaintext.js'
 import { CallersTranslation } from './access/callers.js'
 import { ClusterTranslation } from './upstreams/clusters.js'
 import { CredentialTranslation } from './access/credentials.js'
@@ -15,6 +16,7 @@ import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './settings.js'
 import { egressGatewayRoutesOf } from './egress/egress-gateway-routes.js'
 
 const NO_EPOCHS: DrainEpochs = new Map()
+const NONE_RETIRED: readonly OutboundPart[] = []
 
 /**
  * Turns policies into xDS resources. Pure but for memory: equal policies give equal bytes, and proxies that share parts share what is made of them, down
@@ -26,6 +28,7 @@ export class Translator {
   readonly #memo = new Memo()
   readonly #sets = setTable(this.#memo)
   readonly #breakers = this.#memo.table<Breakers>()
+  readonly #plaintext = this.#memo.table<PlaintextUpstreams>()
   readonly #callers = new CallersTranslation(this.#memo)
   readonly #clusters = new ClusterTranslation(this.#memo)
   readonly #credentials = new CredentialTranslation(this.#memo)
@@ -44,6 +47,7 @@ export class Translator {
   /**
    * @param parts - gives every part that is reachable from the proxy part
    * @param drainEpochs - marks of withdrawn access; a served port whose mark differs from before has its connections drained
+   * @param retired - called services that the policy no longer has, sorted by id: the same list for as long as it holds the same
    * @throws OsmError with code `OSM_POLICY_INVALID` if a reference leads to a part of another kind
    */
   translate(
@@ -51,11 +55,13 @@ export class Translator {
     parts: PartLookup,
     revision: number,
     drainEpochs: DrainEpochs = NO_EPOCHS,
+    retired: readonly OutboundPart[] = NONE_RETIRED,
   ): ProxyResources {
     const reader = new PolicyReader(parts, this.#sets, this.#httpLimits)
     const before = this.#held.get(proxy.id)
-    const isSame = before?.drainEpochs === drainEpochs && differInEndpointsOnly(before.proxy, proxy)
-    const frame = isSame ? before.frame : this.#frameOf(proxy, reader, drainEpochs)
+    const isSame =
+      before?.drainEpochs === drainEpochs && before.retired === retired && differInEndpointsOnly(before.proxy, proxy)
+    const frame = isSame ? before.frame : this.#frameOf(proxy, reader, drainEpochs, retired)
     frame.holders += 1
     let endpoints: Lease<LiveEndpoints>
     try {
@@ -77,7 +83,7 @@ export class Translator {
       endpoints: live,
       ...others,
     }
-    const held: Held = { proxy, drainEpochs, frame, endpoints, resources: new WeakRef(resources) }
+    const held: Held = { proxy, drainEpochs, retired, frame, endpoints, resources: new WeakRef(resources) }
     // Only now: what both revisions need must not be forgotten in between.
     if (before !== undefined) this.#letGo(before)
     this.#held.set(proxy.id, held)
@@ -102,8 +108,9 @@ export class Translator {
     return this.#memo.size
   }
 
-  #frameOf(proxy: ProxyPart, reader: PolicyReader, drainEpochs: DrainEpochs): Frame {
+  #frameOf(proxy: ProxyPart, reader: PolicyReader, drainEpochs: DrainEpochs, retired: readonly OutboundPart[]): Frame {
     const lease = this.#memo.lease((): FrameResources => {
+      const upstreams = reader.members(proxy.upstreams, 'upstream').contents
       const view: ProxyView = {
         proxy,
         reader,
@@ -111,10 +118,10 @@ export class Translator {
         served: reader.served(proxy),
         servedOutside: reader.servedOutside(proxy),
         egressGatewayRoutes: egressGatewayRoutesOf(proxy, reader),
-        breakers: this.#breakers.get(reader.members(proxy.upstreams, 'upstream').contents, () =>
-          breakersOf(proxy, reader),
-        ),
+        breakers: this.#breakers.get(upstreams, () => breakersOf(proxy, reader)),
+        plaintext: this.#plaintext.get(upstreams, () => plaintextUpstreams(proxy, reader)),
         drainEpochs,
+        retired,
       }
       return {
         types: {
@@ -168,6 +175,7 @@ function differInEndpointsOnly(before: ProxyPart, after: ProxyPart): boolean {
 interface Held {
   readonly proxy: ProxyPart
   readonly drainEpochs: DrainEpochs
+  readonly retired: readonly OutboundPart[]
   readonly frame: Frame
   readonly endpoints: Lease<LiveEndpoints>
   readonly resources: WeakRef<ProxyResources>

@@ -1,16 +1,14 @@
 import type { EgressPart } from '@osm-ts/driver-api/policy'
-import {
-  FilterChainSchema,
-  type FilterChainMatchSchema,
-} from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
 import { cidrRange } from '../encoding/address.js'
 import { type BreakersByCluster, breakersOfRoutes } from '../upstreams/breakers.js'
-import { encode, type Init, pack } from '../encoding/encode.js'
+import { encode, pack } from '../encoding/encode.js'
 import { HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
 import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from '../routing/http-manager.js'
+import type { ChainSelector, SelectedChain } from '../listeners/chain-matcher.js'
 import { names } from '../encoding/names.js'
 import type { MeshSettings } from '../settings.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
@@ -22,7 +20,7 @@ import { throughGateways, type WayOut, type EgressGatewayRoutes } from './egress
 const ANY_SERVER = '*'
 
 /**
- * Filter chains of destinations outside the mesh, in transparent mode. Services of the mesh are selected by address, which Envoy prefers to a port
+ * Filter chains of destinations outside the mesh, in transparent mode. Services of the mesh are selected by address, which counts before a port
  * alone, so that they never come here.
  *
  * @param byServerName - ids of upstreams whose addresses are those of the server name
@@ -35,7 +33,7 @@ export function egressChains(
   byServerName: ReadonlySet<string>,
   egressGatewayRoutes: EgressGatewayRoutes,
   breakers: BreakersByCluster,
-): readonly Uint8Array[] {
+): readonly SelectedChain[] {
   const httpParts = parts.filter(({ protocol }) => protocol === 'http')
   const httpPorts = [...new Set(httpParts.map(({ port }) => port))]
   const hasBreakers = (port: number): boolean =>
@@ -58,10 +56,10 @@ export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] 
   return [...new Set(ports)].sort((a, b) => a - b)
 }
 
-function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBreakers: boolean): Uint8Array {
-  return encode(FilterChainSchema, {
-    name: names.egressHttpChain(port),
-    filterChainMatch: { destinationPort: port },
+function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBreakers: boolean): SelectedChain {
+  const name = names.egressHttpChain(port)
+  const value = encode(FilterChainSchema, {
+    name,
     filters: networkFilters({
       'envoy.filters.network.http_connection_manager': httpManager({
         routes: names.egressRoutes(port),
@@ -78,6 +76,7 @@ function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBre
       }),
     }),
   })
+  return { value, selector: { chain: name, port, ranges: [] } }
 }
 
 function tcpChain(
@@ -85,14 +84,13 @@ function tcpChain(
   mesh: MeshSettings,
   byServerName: ReadonlySet<string>,
   way: WayOut | undefined,
-): Uint8Array {
+): SelectedChain {
   const name = names.egressChain(part)
   const { targets } = throughGateways(part, way)
   const destination = way?.destinations[0]
   const isResolved = part.protocol === 'https' && targets.some(({ upstream }) => byServerName.has(upstream))
-  return encode(FilterChainSchema, {
+  const value = encode(FilterChainSchema, {
     name,
-    filterChainMatch: { destinationPort: part.port, ...selector(part) },
     filters: weightedTcpFilters(name, targets, mesh, {
       ...(destination === undefined
         ? {}
@@ -100,15 +98,15 @@ function tcpChain(
       ...(isResolved ? { 'envoy.filters.network.sni_dynamic_forward_proxy': sniForwardProxyFilter(part.port) } : {}),
     }),
   })
+  return { value, selector: { chain: name, port: part.port, ...selector(part) } }
 }
 
 function selects({ serverNames, cidrs }: EgressPart): boolean {
   return serverNames.length > 0 || cidrs.length > 0
 }
 
-function selector(part: EgressPart): Init<typeof FilterChainMatchSchema> {
-  if (part.protocol !== 'https') return { prefixRanges: [...part.cidrs].sort().map(cidrRange) }
-  // To Envoy every name, and none, is what no name stands for.
-  const serverNames = part.serverNames.includes(ANY_SERVER) ? [] : [...part.serverNames].sort()
-  return { transportProtocol: 'tls', serverNames }
+function selector(part: EgressPart): Pick<ChainSelector, 'ranges' | 'serverNames'> {
+  if (part.protocol !== 'https') return { ranges: [...part.cidrs].sort().map(cidrRange) }
+  // Every name, and none, is what no name stands for.
+  return { ranges: [], serverNames: part.serverNames.includes(ANY_SERVER) ? [] : [...part.serverNames].sort() }
 }

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net'
+import { isIP, SocketAddress as NodeAddress } from 'node:net'
 import type { HostAddress, ProxyPart, SocketAddress } from '@osm-ts/driver-api/policy'
-import type { AddressSchema, CidrRangeSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
+import type { AddressSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
 import type { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 
 import type { Init } from './encode.js'
@@ -17,13 +17,24 @@ export function authority({ host, port }: HostAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }
 
+/** A range of addresses, as Envoy's messages write it. */
+export interface AddressRange {
+  readonly addressPrefix: string
+  readonly prefixLen: number
+}
+
 /** The range that holds one address. */
-export function hostRange(address: string): Init<typeof CidrRangeSchema> {
+export function hostRange(address: string): AddressRange {
   return { addressPrefix: address, prefixLen: isIP(address) === 6 ? 128 : 32 }
 }
 
+/** An IP address in the form in which Envoy prints it. */
+export function printedAddress(address: string): string {
+  return isIP(address) === 6 ? new NodeAddress({ address, family: 'ipv6' }).address : address
+}
+
 /** A range in CIDR notation. */
-export function cidrRange(cidr: string): Init<typeof CidrRangeSchema> {
+export function cidrRange(cidr: string): AddressRange {
   const [addressPrefix = '', length = '0'] = cidr.split('/')
   return { addressPrefix, prefixLen: Number(length) }
 }

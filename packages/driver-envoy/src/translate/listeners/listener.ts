@@ -9,6 +9,7 @@ import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/liste
 import { HttpInspectorSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/http_inspector/v3/http_inspector_pb.js'
 import { OriginalDstSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb.js'
 import { TlsInspectorSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
+import type { MatcherSchema } from '@osm-ts/envoy-api/xds/type/matcher/v3/matcher_pb.js'
 
 import { listenAddress } from '../encoding/address.js'
 import { appendTo, encode, type Init, pack } from '../encoding/encode.js'
@@ -33,6 +34,8 @@ export interface ListenerShape {
   /** Encoded filter chains; never empty unless there is a default. */
   readonly chains: readonly Uint8Array[]
   readonly defaultChain?: Uint8Array
+  /** Chooses between the chains; absent: each says itself which connections it takes. */
+  readonly chainMatcher?: Init<typeof MatcherSchema>
   /** What formats of its filters read. */
   readonly metadata?: JsonObject
 }
@@ -53,6 +56,7 @@ export function listener(shape: ListenerShape): Uint8Array {
     ...(shape.metadata === undefined
       ? {}
       : { metadata: { filterMetadata: shape.metadata as Record<string, JsonObject> } }),
+    ...(shape.chainMatcher === undefined ? {} : { filterChainMatcher: shape.chainMatcher }),
     // Two proxies of one machine must not share an address unnoticed, each getting some of the connections.
     ...(shape.redirected ? {} : { enableReusePort: false }),
   })

@@ -5,11 +5,13 @@ import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../../resources/types.js'
 import { breakersOfOutbound } from '../upstreams/breakers.js'
+import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { hasMetrics } from '../upstreams/clusters.js'
 import { egressChains, inspectedPorts } from '../egress/egress-chain.js'
 import { isHttp } from '../routing/http-protocol.js'
 import { inboundChain } from '../inbound/inbound-chain.js'
 import { ingressChain, ingressMatches } from '../ingress/ingress-chain.js'
+import { chainMatcher, type SelectedChain } from './chain-matcher.js'
 import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import { names } from '../encoding/names.js'
@@ -19,8 +21,11 @@ import {
   outboundChain,
   outboundManager,
   passthroughChain,
+  selectorOf,
+  sharedChain,
 } from '../outbound/outbound-chain.js'
 import type { Served, ServedOutside } from '../policy-reader.js'
+import { closableFilters, needsOwnChain, sharedChainOf } from '../outbound/shared-chains.js'
 import { probeListeners } from '../inbound/probes.js'
 import { prometheusChain } from '../telemetry/prometheus.js'
 import type { ProxyView } from '../proxy-view.js'
@@ -29,13 +34,15 @@ import { tunnelListener } from '../egress/tunnel.js'
 
 /** Listeners of proxies. */
 export class ListenerTranslation {
-  readonly #chains: MemoTable<Uint8Array | undefined>
+  readonly #chains: MemoTable<Uint8Array>
+  readonly #outboundChains: MemoTable<SelectedChain | undefined>
   readonly #managers: MemoTable<Any>
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
   constructor(memo: Memo) {
     this.#chains = memo.table()
+    this.#outboundChains = memo.table()
     this.#managers = memo.table()
     this.#layers = memo.table()
     this.#sets = memo.table()
@@ -73,9 +80,12 @@ export class ListenerTranslation {
     }
     if (outbound === undefined) return new ResourceLayer([])
     const outboundMembers = reader.members(proxy.outbound, 'outbound').list
-    const chains = outboundMembers.map((member) => this.#outboundChain(member, view))
     const egress = reader.members(proxy.egress, 'egress').list
     const outside = egress.map(({ part }) => part)
+    const selected = [
+      ...outboundMembers.flatMap((member) => this.#outboundChain(member, view) ?? []),
+      ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
+    ]
     const inspected = inspectedPorts(outside)
     const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
     return new ResourceLayer([
@@ -87,16 +97,15 @@ export class ListenerTranslation {
           expectsSilence: outboundMembers.some(
             ({ part: { protocol, port } }) => protocol === 'tcp-server-first' && inspected.includes(port),
           ),
-          chains: [
-            ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
-            ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
-          ],
+          // Services may share a chain.
+          chains: [...new Set(selected.map(({ value }) => value))],
+          ...(selected.length === 0 ? {} : { chainMatcher: chainMatcher(selected.map(({ selector }) => selector)) }),
           ...(settings.mesh.egressEnabled
             ? { defaultChain: passthroughChain(settings.mesh, egressGatewayRoutes.others) }
             : {}),
         },
         [
-          ...chains.map(({ ref }) => ref),
+          ...outboundMembers.map(({ ref }) => ref),
           ...egress.map(({ ref }) => ref),
           ...egressGatewayRoutes.sources,
           ...settings.sources,
@@ -113,18 +122,28 @@ export class ListenerTranslation {
     )
   }
 
-  #outboundChain(
-    { part, ref }: PartInSet<OutboundPart>,
-    { settings, breakers }: ProxyView,
-  ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
-    const { mesh } = settings
-    const hasBreakers = breakersOfOutbound(part, breakers.byCluster).size > 0
-    const manager = (port: number): Any =>
-      this.#managers.get(JSON.stringify([port, settings.key, hasBreakers]), () =>
-        outboundManager(port, mesh, hasBreakers),
+  #outboundChain({ part, ref }: PartInSet<OutboundPart>, view: ProxyView): SelectedChain | undefined {
+    const { mesh, key } = view.settings
+    const shared = sharedChainOf(part)
+    if (shared !== undefined && !needsOwnChain(part, view)) {
+      if (part.addresses.length === 0) return undefined
+      const { port, shard } = shared
+      const value = this.#chains.get(JSON.stringify(['shared', port, shard, key]), () =>
+        sharedChain(shared, this.#manager(port, 'closable', view)),
       )
-    const key = JSON.stringify(['outbound', ref.hash, settings.key, hasBreakers])
-    return { value: this.#chains.get(key, () => outboundChain(part, mesh, manager)), ref }
+      return { value, selector: selectorOf(part, names.sharedOutboundChain(port, shard)) }
+    }
+    const hasBreakers = breakersOfOutbound(part, view.breakers.byCluster).size > 0
+    const manager = (port: number): Any => this.#manager(port, hasBreakers ? 'breakers' : 'none', view)
+    return this.#outboundChains.get(JSON.stringify([ref.hash, key, hasBreakers]), () =>
+      outboundChain(part, mesh, manager),
+    )
+  }
+
+  #manager(port: number, filters: keyof typeof managerFilters, { settings }: ProxyView): Any {
+    return this.#managers.get(JSON.stringify([port, settings.key, filters]), () =>
+      outboundManager(port, settings.mesh, managerFilters[filters]()),
+    )
   }
 
   #own(view: ProxyView): ResourceLayer {
@@ -179,7 +198,7 @@ export class ListenerTranslation {
       const key = JSON.stringify(['bound', ref.hash, settings.key])
       const chain = this.#chains.get(key, () => boundOutboundChain(part, targets, settings.mesh))
       const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
-      return this.#listener({ ...shape, chains: chain === undefined ? [] : [chain] }, [ref, ...settings.sources])
+      return this.#listener({ ...shape, chains: [chain] }, [ref, ...settings.sources])
     })
     return [...inbound, ...ingress, ...outbound]
   }
@@ -190,7 +209,7 @@ export class ListenerTranslation {
     const drainEpoch = drainEpochs.get(part.id)
     const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, matchAlpn, drainEpoch])
     const build = (): Uint8Array => inboundChain({ part, matchPort, matchAlpn, drainEpoch }, settings)
-    return this.#chains.get(key, build) ?? build()
+    return this.#chains.get(key, build)
   }
 
   #ingressChains(
@@ -203,7 +222,7 @@ export class ListenerTranslation {
     return ingressMatches(part, meshNames).map((match) => {
       const key = JSON.stringify(['ingress', binding.part, settings.key, matchPort, drainEpoch, match])
       const build = (): Uint8Array => ingressChain({ part, match, matchPort, drainEpoch }, settings)
-      return this.#chains.get(key, build) ?? build()
+      return this.#chains.get(key, build)
     })
   }
 
@@ -232,6 +251,13 @@ export class ListenerTranslation {
     const shape = { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never' as const }
     return { ...shape, chains: [], ...(settings.mesh.requestMetrics ? { metadata: workloadMetadata(proxy) } : {}) }
   }
+}
+
+/** What connection managers of called services have besides the router. */
+const managerFilters = {
+  none: () => ({}),
+  breakers: () => breakerFilters(true),
+  closable: closableFilters,
 }
 
 /** True if callers outside the mesh may send bytes that are not HTTP to a port, or to any. */
@@ -285,7 +311,18 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   // What breaks them is in routes.
   const { byCluster } = view.breakers
   const broken = proxy.mode === 'explicit' ? byCluster.size > 0 : [...byCluster.keys()]
-  const shared = [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, egressGatewayRoutes, broken]
+  const plaintext = proxy.mode === 'explicit' ? '' : view.plaintext.key
+  const shared = [
+    proxy.mode,
+    listen,
+    proxy.ipFamilies,
+    chains,
+    egress,
+    resolved,
+    egressGatewayRoutes,
+    broken,
+    plaintext,
+  ]
   return [...shared, settings.key, metadataKey(view)]
 }
 

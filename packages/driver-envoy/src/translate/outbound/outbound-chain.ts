@@ -5,10 +5,12 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 
 import { hostRange } from '../encoding/address.js'
 import { encode, pack } from '../encoding/encode.js'
-import { HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
+import { type FilterConfigs, HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
 import { forwardProxyFilter } from '../egress/forward-proxy.js'
-import { httpManager, routedManager } from '../routing/http-manager.js'
+import { choosingManager, httpManager, routedManager } from '../routing/http-manager.js'
 import { names } from '../encoding/names.js'
+import type { ChainSelector, SelectedChain } from '../listeners/chain-matcher.js'
+import { DIALLED_ADDRESS, type SharedChain, WITHOUT_HOST } from './shared-chains.js'
 import type { MeshSettings } from '../settings.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from '../listeners/tcp-proxy.js'
@@ -22,26 +24,44 @@ export type OutboundManager = (port: number) => Any
  * The filter chain of a called service port in transparent mode, selected by the address that the workload dialled. Undefined while the service has no
  * address: a chain without one would take the connections of all others.
  */
-export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: OutboundManager): Uint8Array | undefined {
+export function outboundChain(
+  part: OutboundPart,
+  mesh: MeshSettings,
+  http: OutboundManager,
+): SelectedChain | undefined {
   if (part.addresses.length === 0) return undefined
-  return encode(FilterChainSchema, {
-    name: names.outboundChain(part),
-    filterChainMatch: {
-      destinationPort: part.port,
-      prefixRanges: [...part.addresses].sort().map(hostRange),
-    },
+  const chain = names.outboundChain(part)
+  const value = encode(FilterChainSchema, {
+    name: chain,
     filters:
       part.rules.kind === 'http'
         ? networkFilters({
             'envoy.filters.network.http_connection_manager': managerOf(part, http(part.port)),
           })
-        : weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh),
+        : weightedTcpFilters(chain, part.rules.targets, mesh),
+  })
+  return { value, selector: selectorOf(part, chain) }
+}
+
+/** The filter chain of the services of a port that share one, see {@link SharedChain}: the address that was dialled chooses between their virtual hosts. */
+export function sharedChain({ port, shard }: SharedChain, manager: Any): Uint8Array {
+  const routed = routedManager(manager, names.sharedRoutes(port, shard), WITHOUT_HOST)
+  return encode(FilterChainSchema, {
+    name: names.sharedOutboundChain(port, shard),
+    filters: networkFilters({
+      'envoy.filters.network.http_connection_manager': choosingManager(routed, DIALLED_ADDRESS),
+    }),
   })
 }
 
+/** Connections to the addresses of a called service. */
+export function selectorOf({ port, addresses }: OutboundPart, chain: string): ChainSelector {
+  return { chain, port, ranges: [...addresses].sort().map(hostRange) }
+}
+
 /**
- * A service has its own route configuration. Envoy then uses its chain when the routes have arrived, and connections of a chain that is gone keep
- * their routes until they are drained.
+ * A service with its own chain has its own route configuration. Envoy then uses its chain when the routes have arrived, and connections of a chain that
+ * is gone keep their routes until they are drained.
  */
 function managerOf(part: OutboundPart, base: Any): Any {
   return routedManager(base, names.serviceRoutes(part), `${part.service.name}.${part.service.namespace}`)
@@ -107,16 +127,17 @@ export function forwardProxyChain(
   })
 }
 
-/** What the connection managers of all called HTTP services on a port share: all but the routes. Their statistics are of the port, as in OSM. */
-export function outboundManager(port: number, mesh: MeshSettings, hasBreakers: boolean): Any {
+/**
+ * What the connection managers of all called HTTP services on a port share: all but the routes. Their statistics are of the port, as in OSM.
+ *
+ * @param filters - what they have besides the router
+ */
+export function outboundManager(port: number, mesh: MeshSettings, filters: FilterConfigs<'http'>): Any {
   return httpManager({
     routes: undefined,
     statPrefix: names.outboundRoutes(port),
     mesh,
     mergeSlashes: true,
-    filters: {
-      ...breakerFilters(hasBreakers),
-      'envoy.filters.http.router': pack(RouterSchema, {}),
-    },
+    filters: { ...filters, 'envoy.filters.http.router': pack(RouterSchema, {}) },
   })
 }

@@ -7,11 +7,13 @@ import {
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 
 import { type BreakersByCluster, NO_BREAKERS } from '../upstreams/breakers.js'
-import { appendTo, duration, encode, extend, type Init } from '../encoding/encode.js'
+import { printedAddress } from '../encoding/address.js'
+import { appendTo, duration, encode, extend, type Init, oneOf } from '../encoding/encode.js'
 import { SERVICE_HEADER } from '../routing/http-manager.js'
-import { routeMatch } from '../routing/matching.js'
+import { type HeaderMatcherInit, headerValue, routeMatch } from '../routing/matching.js'
 import { fullHostName, names } from '../encoding/names.js'
 import { breakerOfCluster } from '../upstreams/statistical-breaker.js'
+import { closingFilter, WITHOUT_HOST } from './shared-chains.js'
 import { positiveWeights } from '../routing/weights.js'
 
 type RouteInit = Init<typeof RouteSchema>
@@ -37,6 +39,36 @@ export function outboundVirtualHost(
     name: names.outboundVirtualHost(form === 'explicit' ? `${host}:${part.port}` : host),
     domains: form === 'dialled' ? ['*'] : hostsOf(part, shortName, form === 'sharing' || part.port === 80),
     routes: part.rules.kind === 'http' ? part.rules.routes.map((route) => weightedRoute(route, breakers)) : [],
+  })
+}
+
+/**
+ * The virtual host of a called service among those that share a chain, see {@link SharedChain}: it stands for addresses, whatever host a request names.
+ *
+ * @param addresses - those that no other virtual host of the chain stands for
+ * @param closes - its connections end with the next answer, since new ones are for another chain, or for none
+ */
+export function addressedVirtualHost(part: OutboundPart, addresses: readonly string[], closes = false): Uint8Array {
+  const routes = part.rules.kind === 'http' ? part.rules.routes : []
+  const own = `${part.service.name}.${part.service.namespace}`
+  return encode(VirtualHostSchema, {
+    name: names.outboundVirtualHost(fullHostName(part.service, part.hosts)),
+    domains: addresses.map(printedAddress),
+    routes: [
+      ...routes.map((route) => weightedRoute(route, NO_BREAKERS, own)),
+      ...routes.map((route) => weightedRoute(route)),
+    ],
+    ...(closes ? { typedPerFilterConfig: closingFilter() } : {}),
+  })
+}
+
+/** Answers for addresses that were taken away while a connection to them was open, and idle for as long as connections drain. */
+export function goneVirtualHost(): Uint8Array {
+  const answer = { status: 503, body: { specifier: oneOf('inlineString', 'no service of the mesh has this address') } }
+  return encode(VirtualHostSchema, {
+    name: names.outboundVirtualHost('*'),
+    domains: ['*'],
+    routes: [{ match: { pathSpecifier: oneOf('prefix', '') }, action: oneOf('directResponse', answer) }],
   })
 }
 
@@ -76,11 +108,17 @@ function routeConfiguration(
   return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, fields), 'virtualHosts', virtualHosts)
 }
 
-/** A route to weighted upstreams; where no target has weight, requests are answered 503. */
+/**
+ * A route to weighted upstreams; where no target has weight, requests are answered 503.
+ *
+ * @param givenHost - present: only for requests that came without a host, which are given this one
+ */
 export function weightedRoute(
   { match, targets, timeoutMs }: OutboundRoute,
   breakers: BreakersByCluster = NO_BREAKERS,
+  givenHost?: string,
 ): RouteInit {
+  const { headers = [], ...matched } = routeMatch(match)
   const clusters = positiveWeights(targets).map((share) => {
     const breaker = breakers.get(share.name)
     return breaker === undefined
@@ -88,7 +126,7 @@ export function weightedRoute(
       : { ...share, typedPerFilterConfig: breakerOfCluster(breaker.upstream, breaker.settings) }
   })
   return {
-    match: routeMatch(match),
+    match: { ...matched, headers: givenHost === undefined ? headers : [...headers, withoutHost()] },
     action:
       clusters.length === 0
         ? { case: 'directResponse', value: { status: 503 } }
@@ -97,11 +135,16 @@ export function weightedRoute(
             value: {
               clusterSpecifier: { case: 'weightedClusters', value: { clusters } },
               timeout: duration(timeoutMs),
+              ...(givenHost === undefined ? {} : { hostRewriteSpecifier: oneOf('hostRewriteLiteral', givenHost) }),
               // Only clusters that balance by hash look at it.
               hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],
             },
           },
   }
+}
+
+function withoutHost(): HeaderMatcherInit {
+  return headerValue(':authority', { type: 'exact', value: WITHOUT_HOST })
 }
 
 function retryPolicy(policy: RetryPolicy): Init<typeof RetryPolicySchema> {

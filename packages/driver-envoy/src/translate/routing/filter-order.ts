@@ -31,6 +31,10 @@ const filterOrder = {
       reason:
         'tells a peer that the proxy lives and nothing else, so any peer of the mesh may ask, whatever it may call',
     },
+    {
+      name: 'osm.filters.http.closing',
+      reason: 'asleep but where a virtual host wakes it; ends connections whatever comes of their requests',
+    },
     { name: 'osm.filters.http.path_readings', reason: 'tells rules how else a path may be read' },
     { name: 'envoy.filters.http.rbac', reason: 'decides before anything is spent on a request' },
     { name: 'envoy.filters.http.local_ratelimit', reason: 'counts requests that are allowed, not those of strangers' },
@@ -69,6 +73,8 @@ export const HTTP_EXTERNAL_AUTHORIZATION = 'envoy.filters.http.ext_authz'
 
 /** Name of the HTTP filter under which clusters of routes say when a circuit breaks. */
 export const HTTP_LUA = 'envoy.filters.http.lua'
+/** Name of the HTTP filter by which virtual hosts end connections. */
+export const HTTP_CLOSING = 'osm.filters.http.closing'
 /** Name of the HTTP filter by which routes say where a tunnel is to lead. */
 export const HTTP_SET_FILTER_STATE = 'envoy.filters.http.set_filter_state'
 
@@ -84,6 +90,7 @@ export function networkFilters(configs: FilterConfigs<'network'>): Init<typeof F
 export function httpFilters(configs: FilterConfigs<'http'>): Init<typeof HttpFilterSchema>[] {
   return ordered(filterOrder.http, configs).map(({ name, config }) => ({
     name,
+    disabled: name === HTTP_CLOSING,
     configType: { case: 'typedConfig', value: config },
   }))
 }

@@ -44,6 +44,19 @@ export interface HttpManager {
 }
 
 /**
+ * A connection manager that chooses the virtual host itself, see {@link SERVICE_HEADER}.
+ *
+ * @param base - what it shares with others, without a choice
+ * @param virtualHost - value of the header; may hold commands of Envoy's format strings
+ */
+export function choosingManager(base: Any, virtualHost: string): Any {
+  const value = extend(HttpConnectionManagerSchema, base.value, {
+    earlyHeaderMutationExtensions: [earlyMutation([serviceHeader(virtualHost)])],
+  })
+  return create(AnySchema, { typeUrl: base.typeUrl, value })
+}
+
+/**
  * Adds a route configuration to a connection manager that was made without one.
  *
  * @param host - host of HTTP/1.0 requests without one, such as health checks of load balancers; Envoy would refuse them

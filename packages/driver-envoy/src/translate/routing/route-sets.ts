@@ -21,6 +21,7 @@ import {
 import { isHttp } from './http-protocol.js'
 import { hostsOf, inboundVirtualHost } from '../inbound/inbound-routes.js'
 import { ingressVirtualHost } from '../ingress/ingress-routes.js'
+import { groupBy } from '../encoding/group-by.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import { names } from '../encoding/names.js'
 import {
@@ -31,7 +32,9 @@ import {
   serviceRouteConfiguration,
   withRetries,
 } from '../outbound/outbound-routes.js'
+import { needsOwnChain } from '../outbound/shared-chains.js'
 import type { Served } from '../policy-reader.js'
+import { SharedRouteTranslation } from './shared-routes.js'
 import type { ProxyView } from '../proxy-view.js'
 import type { KeptByPorts } from '../inbound/served-routes.js'
 
@@ -48,12 +51,14 @@ type Retries = ReadonlyMap<string, ClientRetry['policy']>
 export class RouteTranslation {
   readonly #virtualHosts: MemoTable<Uint8Array>
   readonly #configurations: MemoTable<EncodedResource>
+  readonly #shared: SharedRouteTranslation
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
   constructor(memo: Memo) {
     this.#virtualHosts = memo.table()
     this.#configurations = memo.table()
+    this.#shared = new SharedRouteTranslation(memo)
     this.#layers = memo.table()
     this.#sets = memo.table()
   }
@@ -76,7 +81,7 @@ export class RouteTranslation {
 
   #inbound(served: readonly Served[], view: ProxyView): ResourceLayer {
     return new ResourceLayer([
-      ...[...groupByPort(served, ({ part }) => part.targetPort)].map(([port, services]) =>
+      ...[...groupBy(served, ({ part }) => part.targetPort)].map(([port, services]) =>
         this.#inboundPort(port, services, view),
       ),
       ...this.#ingress(view),
@@ -126,7 +131,7 @@ export class RouteTranslation {
     const outside = this.#httpEgress(view)
     return new ResourceLayer([
       ...this.#services(called, retries, view),
-      ...[...groupByPort(outside, ({ part }) => part.port)].map(([port, members]) => egressPort(port, members, view)),
+      ...[...groupBy(outside, ({ part }) => part.port)].map(([port, members]) => egressPort(port, members, view)),
     ])
   }
 
@@ -139,9 +144,12 @@ export class RouteTranslation {
       ...(retries.has(part.id) ? [retries.get(part.id), view.proxy.clientRules] : []),
       shortNames,
     ]
+    const { clientRules } = view.proxy
+    const source =
+      clientRules === undefined ? undefined : refOf(view.reader.part(clientRules, 'clientRules'), clientRules)
     // No chain uses the routes of a service that has no address.
-    return called
-      .filter(({ part }) => part.addresses.length > 0)
+    const own = called
+      .filter(({ part }) => part.addresses.length > 0 && needsOwnChain(part, view))
       .map((member) => {
         const others = (member.part.sharedWith ?? []).flatMap((id) => byId.get(id) ?? [])
         return this.#configurations.get(JSON.stringify(['service', ...[member, ...others].map(keyOfMember)]), () => {
@@ -152,6 +160,7 @@ export class RouteTranslation {
           return configuration(names.serviceRoutes(member.part), virtualHosts, serviceRouteConfiguration)
         })
       })
+    return [...own, ...this.#shared.translate(called, { byOutbound: retries, source }, view)]
   }
 
   #httpEgress({ proxy, reader }: ProxyView): readonly PartInSet<EgressPart>[] {
@@ -262,6 +271,8 @@ function outboundKey(view: ProxyView): readonly unknown[] {
     proxy.egress ?? '',
     view.egressGatewayRoutes.key,
     view.breakers.key,
+    view.plaintext.key,
+    view.retired,
     // What becomes of hosts that nothing names depends on global egress.
     explicit || proxy.egress !== undefined ? settings.key : '',
     explicit,
@@ -272,16 +283,6 @@ function retriesOf({ proxy, reader }: ProxyView): Retries {
   if (proxy.clientRules === undefined) return new Map()
   const { retries } = reader.part(proxy.clientRules, 'clientRules')
   return new Map(retries.map(({ outbound, policy }) => [outbound, policy]))
-}
-
-function groupByPort<T>(items: readonly T[], portOf: (item: T) => number): ReadonlyMap<number, readonly T[]> {
-  const groups = new Map<number, T[]>()
-  for (const item of items) {
-    const group = groups.get(portOf(item))
-    if (group === undefined) groups.set(portOf(item), [item])
-    else group.push(item)
-  }
-  return groups
 }
 
 function unique(refs: readonly PartRef[]): readonly PartRef[] {

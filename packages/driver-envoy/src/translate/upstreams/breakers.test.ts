@@ -64,7 +64,7 @@ describe('statistical breakers', () => {
     'cost proxies nothing that have none: %s',
     (file) => {
       const resources = translated(file, {})
-      expect(text(resources, 'listener') + text(resources, 'route')).not.toMatch(/lua/i)
+      expect(text(resources, 'listener') + text(resources, 'route')).not.toMatch(/envoy\.filters\.http\.lua/)
     },
   )
 
