@@ -57,7 +57,7 @@ export interface Eviction {
   readonly reason: 'released' | 'workload-deleted' | 'superseded' | 'connection-cap' | 'rebalance' | 'shutdown'
 }
 
-/** Endpoints that have become others. Updates coalesce: of each part only the newest content is given. */
+/** Changed endpoints. Updates coalesce: each part has only its newest content. */
 export interface EndpointsUpdate {
   /** Rises with every update of this host process; echoed in apply reports. */
   readonly generation: number
@@ -67,7 +67,7 @@ export interface EndpointsUpdate {
 
 /** The endpoints of a part, as they are now. */
 export interface EndpointsOfPart {
-  /** What policies refer to the part by: the hash of the part without endpoints. */
+  /** Hash of the part without endpoints, by which policies refer to it. */
   readonly hash: PartHash
   /** The part with its endpoints. */
   readonly part: EndpointsPart
@@ -262,7 +262,7 @@ export interface ControllerContext {
   readonly logger: Logger
   /**
    * The driver's own `sidecarDrivers[].config`, checked against its `configSchema`. It does not change while the driver runs: a new value
-   * holds from the next start of the controller, and MeshConfig has the condition `RestartRequired` until then. {@link configurator} is live.
+   * takes effect at the next start of the controller, and MeshConfig has the condition `RestartRequired` until then. {@link configurator} is live.
    */
   readonly driverConfig: JsonValue
   /** Stops this driver only. If its class is the default class of the mesh, the controller becomes unready. */

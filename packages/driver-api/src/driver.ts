@@ -45,7 +45,7 @@ export interface Driver {
 
 /** A proxy control plane that listens. */
 export interface StartedDriver {
-  /** How to request its health. */
+  /** Its health probes. */
   readonly probes: HealthProbes
   /**
    * Settles when everything that `start` opened is closed. Pending while the control plane runs.

@@ -11,7 +11,7 @@ describe('the Envoy driver', () => {
     expect(checkDriver(createEnvoyDriver())).toEqual([])
   })
 
-  it('starts, tells how to request its health, and stops with the signal', async () => {
+  it('starts with health probes, and stops with the signal', async () => {
     const host = new EnvoyHost()
     const { probes } = await createEnvoyDriver().start(host.context())
     expect(validateHealthProbes(probes)).toEqual([])

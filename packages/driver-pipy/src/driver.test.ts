@@ -13,7 +13,7 @@ describe('the Pipy driver', () => {
     expect(checkDriver(driver)).toEqual([])
   })
 
-  it('starts, tells how to request its health, and stops with the signal', async () => {
+  it('starts with health probes, and stops with the signal', async () => {
     const host = new PipyHost()
     const { probes } = await driver.start(host.context())
     expect(validateHealthProbes(probes)).toEqual([])
