@@ -15,7 +15,7 @@ import { healthLimits, healthServer, listen } from '@osm-ts/program'
 import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 
-import { composeController, tokens } from './composition.js'
+import { composeController } from './composition.js'
 import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
@@ -91,12 +91,12 @@ async function start(
   const feed = new SnapshotFeed(options.sources)
   await unlessAborted(feed.start(signal), signal)
   const provider = observedProvider(await unlessAborted(openProvider(options, feed, loops, signal), signal), metrics)
-  const container = composeController(options, feed, provider, signal)
-  const configurator = container.get(tokens.configurator)
-  const certificates = container.get(tokens.certificates)
-  const catalog = container.get(tokens.catalog)
-  const host = container.get(tokens.host)
-  const runner = container.get(tokens.runner)
+  const { broker, catalog, certificates, configurator, host, pushes, registry, runner } = composeController({
+    options,
+    feed,
+    provider,
+    signal,
+  })
   const rules = new SpecRules({
     ...options.domains,
     osmNamespace: options.osmNamespace,
@@ -138,7 +138,7 @@ async function start(
       configurator,
       certificates,
       secrets,
-      pushes: container.get(tokens.pushes),
+      pushes,
       loop,
       onFault: (error) => {
         logger.error({ reason: String(error) }, 'a recomputation of policies failed')
@@ -147,7 +147,6 @@ async function start(
       signal,
     }),
   )
-  const registry = container.get(tokens.registry)
   if (options.otherDrivers !== undefined) {
     const hosted = await hostDrivers({
       ...options.otherDrivers,
@@ -157,7 +156,7 @@ async function start(
     })
     loops.push(hosted.stopped)
   }
-  followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
+  followConfiguration({ configurator, broker, logger })
   const drivers = () => driverStates({ registry, runner })
   const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers, provider })
   const watch = new ProblemWatch({
@@ -213,7 +212,7 @@ async function start(
     configurator,
     problems,
     drivers,
-    pushes: container.get(tokens.pushes),
+    pushes,
     snapshot: () => feed.current(),
     signal,
   }
