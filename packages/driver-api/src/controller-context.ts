@@ -73,7 +73,17 @@ export interface EndpointsOfPart {
   readonly part: EndpointsPart
 }
 
-/** Policies and their parts. */
+/**
+ * Policies and their parts. A driver holds the parts of a proxy by hash, and asks for those that a step adds.
+ *
+ * @example
+ * const held = new Map<PartHash, Part>()
+ * for await (const { revision, proxy: own, added, removed } of meshCatalog.policies.watch(proxy, signal)) {
+ *   for (const { hash } of added) held.set(hash, await meshCatalog.parts.get(hash))
+ *   await send(own, held, revision)
+ *   for (const { hash } of removed) held.delete(hash)
+ * }
+ */
 export interface PolicySource {
   /** The policy of each proxy. */
   readonly policies: {
@@ -120,7 +130,18 @@ export interface RotatingCredential {
   watch(signal: AbortSignal): AsyncIterable<{ readonly credential: Credential; readonly clientRoots: TrustBundle }>
 }
 
-/** Sessions of proxies. */
+/**
+ * Sessions of proxies. A session begins with `authenticate` and ends with `disconnected`; everything that a driver says about a proxy names its session.
+ *
+ * @example
+ * const { session } = await proxies.authenticate(certificate)
+ * try {
+ *   await serve()
+ *   await proxies.report({ session, revision: 7, complete: true, parts: [] })
+ * } finally {
+ *   await proxies.disconnected(session)
+ * }
+ */
 export interface Proxies {
   /**
    * Accepts or refuses a peer. The only input is the certificate that TLS has verified; claims of the proxy about itself are not used.
