@@ -12,6 +12,7 @@ const mayImport = {
   core: ['driver-api'],
   kubernetes: core,
   program: [...core, 'kubernetes'],
+  vault: core,
   'envoy-api': [],
   'driver-envoy': ['driver-api', 'envoy-api'],
   'driver-pipy': ['driver-api'],
@@ -22,7 +23,7 @@ const mayImport = {
   // Tests alone use it: what ships must not be compared with itself.
   oracle: [],
   injector: [...program, 'driver-process', 'interception'],
-  controller: [...program, 'driver-process'],
+  controller: [...program, 'driver-process', 'vault'],
   bootstrap: program,
   standalone: [...core, 'program', 'controller', 'driver-process', 'interception'],
   // What osm-preinstall finds in the way of a mesh, osm install finds as well.
@@ -34,7 +35,7 @@ const mayImport = {
 const programs = ['controller', 'injector', 'standalone']
 
 /** Tests that use the fixtures of core. */
-const fixtureUsers = '^packages/(kubernetes|program)/(test/|.*\\.test\\.ts$)'
+const fixtureUsers = '^packages/(kubernetes|program|vault)/(test/|.*\\.test\\.ts$)'
 
 /** Packages published to driver authors stay small: the few packages from outside that each may use. */
 const outsidePackages = {

@@ -29,6 +29,8 @@ const driver = (sidecarName: string, proxyServerPort?: number) => ({
 
 const acme = { name: 'acme', path: '/drivers/acme', integrity: `sha512-${'A'.repeat(86)}==` }
 
+const vault = (values: object) => ({ osm: { certificateProvider: { kind: 'vault' }, vault: values } })
+
 describe('values that say something wrong', () => {
   it.each<[string, object, string]>([
     ['an invalid log level', { controllerLogLevel: 'loud' }, "'/osm/controllerLogLevel': value must be one of"],
@@ -119,7 +121,16 @@ describe('values that say something wrong', () => {
       { osm: { driverPackages: [{ name: 'acme', integrity: acme.integrity }] } },
       'the entry of class acme has none',
     ],
-    ['Vault', { osm: { certificateProvider: { kind: 'vault' } } }, 'osm.certificateProvider.kind is vault'],
+    ['Vault without host', vault({}), 'which needs osm.vault.host'],
+    ['Vault without login', vault({ host: 'vault' }), 'needs osm.vault.secret.name and osm.vault.secret.key'],
+    ['Vault with half a Secret', vault({ host: 'vault', secret: { name: 'a' } }), 'needs osm.vault.secret.name'],
+    [
+      'Vault with two tokens',
+      vault({ host: 'vault', token: 'a', secret: { name: 'a', key: 'b' } }),
+      'osm.vault has token and secret.name',
+    ],
+    ['a login without role', vault({ host: 'vault', auth: { kind: 'kubernetes' } }), 'needs osm.vault.auth.role'],
+    ['a token file without path', vault({ host: 'vault', auth: { kind: 'tokenFile' } }), 'osm.vault.auth.tokenFile'],
     [
       'cert-manager',
       { osm: { certificateProvider: { kind: 'cert-manager' } } },

@@ -62,7 +62,7 @@ describe('a command line of OSM', () => {
     expect(codeOfStart(program, args)).toMatch(/^OSM_PROGRAM_FLAG: .*no-such-flag/)
   })
 
-  it.each(['vault', 'cert-manager'])('that asks for certificates of %s is refused', (manager) => {
+  it.each(['vault', 'cert-manager'])('that asks %s for certificates without what that needs is refused', (manager) => {
     const args = [
       ...common.filter((flag) => !flag.startsWith('--certificate-manager')),
       `--certificate-manager=${manager}`,

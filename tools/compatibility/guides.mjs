@@ -233,8 +233,8 @@ const guides = [
     name: 'certificates: tresor, Vault, cert-manager',
     of: 'both',
     outcome: 'partly',
-    note: 'tresor only; the others are refused',
-    tests: [dataplane('identity'), api('chart-values')],
+    note: 'tresor and Vault; cert-manager is refused',
+    tests: [dataplane('identity'), dataplane('vault'), api('chart-values')],
   },
   { name: 'high availability', of: 'both', outcome: 'covered', tests: [api('replicas'), api('replica-loss')] },
   {

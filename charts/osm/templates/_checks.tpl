@@ -37,8 +37,32 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- if eq $osm.trafficInterceptionMode "ebpf" -}}
 {{- fail "osm.trafficInterceptionMode is ebpf: this version redirects traffic by iptables, or not at all; use iptables or none" -}}
 {{- end -}}
-{{- if ne $osm.certificateProvider.kind "tresor" -}}
-{{- fail (printf "osm.certificateProvider.kind is %s: this version issues certificates by its built-in authority only; use tresor" $osm.certificateProvider.kind) -}}
+{{- if eq $osm.certificateProvider.kind "cert-manager" -}}
+{{- fail "osm.certificateProvider.kind is cert-manager: this version issues certificates by its built-in authority or by Vault; use tresor or vault" -}}
+{{- end -}}
+{{- if eq $osm.certificateProvider.kind "vault" -}}
+{{- include "osm.checkVault" . -}}
+{{- end -}}
+{{- end }}
+
+{{/* Vault without what its login needs. */}}
+{{- define "osm.checkVault" -}}
+{{- $vault := .Values.osm.vault -}}
+{{- $secret := or $vault.token (and $vault.secret.name $vault.secret.key) -}}
+{{- if not $vault.host -}}
+{{- fail "osm.certificateProvider.kind is vault, which needs osm.vault.host" -}}
+{{- end -}}
+{{- if and $vault.token $vault.secret.name -}}
+{{- fail "osm.vault has token and secret.name; it needs one of them" -}}
+{{- end -}}
+{{- if and (has $vault.auth.kind (list "token" "appRole")) (not $secret) -}}
+{{- fail (printf "osm.vault.auth.kind is %s, which needs osm.vault.secret.name and osm.vault.secret.key, or osm.vault.token" $vault.auth.kind) -}}
+{{- end -}}
+{{- if and (has $vault.auth.kind (list "kubernetes" "appRole")) (not $vault.auth.role) -}}
+{{- fail (printf "osm.vault.auth.kind is %s, which needs osm.vault.auth.role" $vault.auth.kind) -}}
+{{- end -}}
+{{- if and (eq $vault.auth.kind "tokenFile") (not $vault.auth.tokenFile) -}}
+{{- fail "osm.vault.auth.kind is tokenFile, which needs osm.vault.auth.tokenFile" -}}
 {{- end -}}
 {{- end }}
 

@@ -110,6 +110,36 @@ lifecycle:
 {{- toYaml $flags }}
 {{- end }}
 
+{{/* Flags of Vault, as a YAML list; empty where it does not issue. */}}
+{{- define "osm.vaultFlags" -}}
+{{- $vault := .Values.osm.vault -}}
+{{- if eq .Values.osm.certificateProvider.kind "vault" }}
+{{- $flags := list
+  (printf "--vault-host=%s" $vault.host)
+  (printf "--vault-port=%d" (int $vault.port))
+  (printf "--vault-protocol=%s" $vault.protocol)
+  (printf "--vault-role=%s" $vault.role)
+  (printf "--vault-mount=%s" $vault.mount)
+  (printf "--vault-auth=%s" $vault.auth.kind)
+-}}
+{{- with $vault.namespace }}{{- $flags = append $flags (printf "--vault-namespace=%s" .) }}{{- end }}
+{{- with $vault.auth.mount }}{{- $flags = append $flags (printf "--vault-auth-mount=%s" .) }}{{- end }}
+{{- with $vault.auth.role }}{{- $flags = append $flags (printf "--vault-auth-role=%s" .) }}{{- end }}
+{{- with $vault.auth.tokenFile }}{{- $flags = append $flags (printf "--vault-token-file=%s" .) }}{{- end }}
+{{- if $vault.caSecret }}{{- $flags = append $flags "--vault-ca-file=/etc/osm/vault-ca/ca.crt" }}{{- end }}
+{{- with include "osm.vaultSecretName" . }}
+{{- $flags = concat $flags (list (printf "--vault-token-secret-name=%s" .) (printf "--vault-token-secret-key=%s" ($vault.token | ternary "token" $vault.secret.key))) }}
+{{- end }}
+{{- toYaml $flags }}
+{{- end }}
+{{- end }}
+
+{{/* The Secret with the token of Vault: that of the user, or the one that is made of osm.vault.token. */}}
+{{- define "osm.vaultSecretName" -}}
+{{- $osm := .Values.osm -}}
+{{- if eq $osm.certificateProvider.kind "vault" }}{{ $osm.vault.token | ternary "osm-vault-token" $osm.vault.secret.name }}{{ end -}}
+{{- end }}
+
 {{/* The flag of a webhook that asks for certificates, as a YAML list; empty where it does not. */}}
 {{- define "osm.webhookClientFlags" -}}
 {{- if .Values.osm.webhookClientCaSecret }}
@@ -117,11 +147,22 @@ lifecycle:
 {{- end }}
 {{- end }}
 
+{{/* The Secret with the roots of Vault's own certificate. */}}
+{{- define "osm.vaultCaSecret" -}}
+{{- if eq .Values.osm.certificateProvider.kind "vault" }}{{ .Values.osm.vault.caSecret }}{{ end -}}
+{{- end }}
+
 {{/* Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
 {{- define "osm.programMounts" -}}
 {{- $drivers := include "osm.driverMounts" . | trim -}}
-{{- if or .Values.osm.webhookClientCaSecret $drivers }}
+{{- $vaultCa := include "osm.vaultCaSecret" . -}}
+{{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumeMounts:
+  {{- if $vaultCa }}
+  - name: vault-ca
+    mountPath: /etc/osm/vault-ca
+    readOnly: true
+  {{- end }}
   {{- if .Values.osm.webhookClientCaSecret }}
   - name: webhook-client-ca
     mountPath: /etc/osm/webhook-client-ca
@@ -136,8 +177,17 @@ volumeMounts:
 {{/* What its pod needs for that: of the Secret the certificate alone. */}}
 {{- define "osm.programVolumes" -}}
 {{- $drivers := include "osm.driverVolumes" . | trim -}}
-{{- if or .Values.osm.webhookClientCaSecret $drivers }}
+{{- $vaultCa := include "osm.vaultCaSecret" . -}}
+{{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumes:
+  {{- with $vaultCa }}
+  - name: vault-ca
+    secret:
+      secretName: {{ . | quote }}
+      items:
+        - key: ca.crt
+          path: ca.crt
+  {{- end }}
   {{- with .Values.osm.webhookClientCaSecret }}
   - name: webhook-client-ca
     secret:

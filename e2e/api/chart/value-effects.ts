@@ -77,11 +77,41 @@ function scaling(prefix: string, title: string, name: string): ValueEffect[] {
   ]
 }
 
+const vaultSecret = { name: 'own', key: 'own-key' }
+const vaultWith = (more: Readonly<Record<string, unknown>> = {}) => ({
+  with: { osm: { certificateProvider: { kind: 'vault' }, vault: { host: 'vault', secret: vaultSecret, ...more } } },
+})
+const rootPreset = 'ConfigMap preset-mesh-root-certificate'
+const vaultEffects = [controller, rootPreset]
+const kubernetesLogin = { auth: { kind: 'kubernetes', role: 'login' }, secret: { name: '', key: '' } }
+
+/** Values of Vault, which count where it issues. */
+const vaultValues: readonly ValueEffect[] = [
+  effect('osm.vault.host', 'vault.example', vaultEffects, vaultWith()),
+  effect('osm.vault.port', 8277, vaultEffects, vaultWith()),
+  effect('osm.vault.protocol', 'https', vaultEffects, vaultWith()),
+  effect('osm.vault.role', 'signing', vaultEffects, vaultWith()),
+  effect('osm.vault.mount', 'pki_int', vaultEffects, vaultWith()),
+  effect('osm.vault.namespace', 'team-a', vaultEffects, vaultWith()),
+  effect('osm.vault.caSecret', 'vault-roots', [controller], { ...vaultWith(), shows: ['vault-roots'] }),
+  effect('osm.vault.auth.kind', 'kubernetes', vaultEffects, vaultWith({ auth: { role: 'login' } })),
+  effect('osm.vault.auth.mount', 'k8s-other', vaultEffects, vaultWith(kubernetesLogin)),
+  effect('osm.vault.auth.role', 'other-login', vaultEffects, vaultWith(kubernetesLogin)),
+  effect('osm.vault.auth.tokenFile', '/vault/token', vaultEffects, vaultWith(kubernetesLogin)),
+  effect('osm.vault.secret.name', 'vault-login', [...vaultEffects, 'Role osm-controller'], vaultWith()),
+  effect('osm.vault.secret.key', 'vault-key', vaultEffects, vaultWith()),
+  effect('osm.vault.token', 'planted', ['Secret osm-vault-token', 'Role osm-controller', ...vaultEffects], {
+    ...vaultWith({ auth: { kind: 'tokenFile', tokenFile: '/vault/token' }, secret: { name: '', key: '' } }),
+    shows: ['osm-vault-token', 'cGxhbnRlZA=='],
+  }),
+]
+
 const withPrometheus = { with: { osm: { deployPrometheus: true } } }
 const withJaeger = { with: { osm: { deployJaeger: true } } }
 
 /** Values that change what is rendered, MeshConfig apart. */
 export const effects: readonly ValueEffect[] = [
+  ...vaultValues,
   effect('osm.image.registry', 'registry.example', pods),
   effect('osm.image.pullPolicy', 'Always', [...pods, health]),
   effect('osm.image.tag', 'v7', pods),
@@ -294,13 +324,6 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
   'osm.osmInterceptor.resource': resources,
   'osm.osmInterceptor.affinity': affinity,
   'osm.osmInterceptor.tolerations': tolerations,
-  'osm.vault.host': 'vault.example',
-  'osm.vault.port': 8277,
-  'osm.vault.protocol': 'https',
-  'osm.vault.token': 'token',
-  'osm.vault.role': 'mesh',
-  'osm.vault.secret.name': 'token',
-  'osm.vault.secret.key': 'token',
   'osm.certmanager.issuerName': 'issuer',
   'osm.certmanager.issuerKind': 'ClusterIssuer',
   'osm.certmanager.issuerGroup': 'issuers.example',

@@ -1,4 +1,12 @@
-import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/program'
+import { OsmError } from '@osm-ts/driver-api'
+import {
+  driverFlags,
+  type FlagDefinitions,
+  type FlagValues,
+  parseProgramFlags,
+  type ProgramErrorCode,
+  programFlags,
+} from '@osm-ts/program'
 
 const port = (value: number, meaning: string) =>
   ({ kind: 'number', min: 0, max: 65535, default: value, meaning }) as const
@@ -56,5 +64,11 @@ export type ControllerFlags = FlagValues<typeof controllerFlags>
 
 /** @throws OsmError as `parseProgramFlags` does */
 export function parseControllerFlags(argv: readonly string[]): ControllerFlags {
-  return parseProgramFlags(argv, ownFlags)
+  const flags = parseProgramFlags(argv, ownFlags)
+  if (flags.certificateManager === 'vault' && flags.vaultHost === '')
+    throw new OsmError<ProgramErrorCode>(
+      'OSM_PROGRAM_CERTIFICATE_MANAGER',
+      '--certificate-manager=vault needs --vault-host',
+    )
+  return flags
 }

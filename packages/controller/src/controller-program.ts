@@ -9,12 +9,15 @@ import {
   KubernetesSource,
   meshObjectLabels,
   NamedEndpointsProvider,
+  readSecretText,
   SharedAuthority,
 } from '@osm-ts/kubernetes'
 import { buildVersion, connectProgram, type Program, type ProgramContext, readClientCa } from '@osm-ts/program'
 import { listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
+import { providerOpener } from './certificates/open-provider.js'
+import { choiceOfFlags, choiceOfObjects } from './certificates/provider-choice.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
 import { leaderDuties } from './kubernetes/leader-duties.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
@@ -66,8 +69,12 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
   })
   const domains = parseMeshDomains(flags)
   const clientCa = await readClientCa(flags.webhookClientCa)
+  const choice = choiceOfFlags(flags)
+  const { enableMeshRootCertificate: readsRootCertificates } = flags
   const authority = await SharedAuthority.open({
     api,
+    // The root of workloads is made only where it may sign.
+    ...(choice.kind === 'tresor' || readsRootCertificates ? {} : { authorities: ['control-plane'] as const }),
     namespace: osmNamespace,
     secretName: flags.caBundleSecretName,
     labels: { ...meshObjectLabels(meshName, flags.osmVersion), meshName },
@@ -92,7 +99,17 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       outsideServices,
       enrolment: { mode: 'labelled', meshName },
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
-      certificateProvider: authority.provider,
+      certificateProvider: providerOpener({
+        builtIn: authority.provider,
+        choose: (feed) =>
+          readsRootCertificates ? choiceOfObjects(feed.current(), osmNamespace, flags.vaultCaFile) : choice,
+        osmNamespace,
+        readSecret: (key) => readSecretText(api, { namespace: osmNamespace, ...key }, signal),
+        clock: systemClock,
+        random: Math.random,
+        logger,
+      }),
+      readsRootCertificates,
       drivers: builtInDrivers(),
       otherDrivers: {
         entries: await listedDrivers(flags.driverPackages, environment),

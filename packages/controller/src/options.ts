@@ -44,6 +44,8 @@ export interface ControllerOptions {
   readonly meshConfig: MeshConfigOptions
   /** Signs certificates; the controller keeps and rotates them. A function opens what signs, once the mesh was read. */
   readonly certificateProvider: CertificateProvider | ProviderOpener
+  /** True: a MeshRootCertificate decides who issues; false if absent. */
+  readonly readsRootCertificates?: boolean
   readonly drivers: readonly Driver[]
   /** Drivers beside those, which run in processes of their own. */
   readonly otherDrivers?: Pick<HostDriversOptions, 'entries' | 'programFolder' | 'environment'>

@@ -102,6 +102,7 @@ async function start(
     osmNamespace: options.osmNamespace,
     crossNamespace: () => configurator.current().traffic.crossNamespace,
     gatewayNames: () => configurator.current().certificate.ingressGateway?.subjectAltNames ?? [],
+    readsRootCertificates: options.readsRootCertificates ?? false,
     locate: feed.locate.bind(feed),
   })
   configurator.start()

@@ -38,6 +38,7 @@ export {
 } from './endpoints/kubernetes-endpoints-provider.js'
 export { NamedEndpointsProvider, type NamedEndpointsOptions } from './endpoints/named-endpoints-provider.js'
 export { KubernetesSecrets, type KubernetesSecretsOptions } from './secrets/kubernetes-secrets.js'
+export { readSecretText } from './secrets/secret-text.js'
 export type * from './crd/custom-resource-definition.js'
 export { customKinds, customResourceDefinitions } from './crd/custom-resource-definitions.js'
 export type { StructuralSchema } from './crd/structural-schema.js'

@@ -100,10 +100,35 @@ describe('parseProgramFlags', () => {
     })
   })
 
-  it.each(['vault', 'cert-manager'])('refuses %s by a code of its own', (manager) => {
-    expect(() => parseProgramFlags([...mesh, `--certificate-manager=${manager}`], {})).toThrow(
-      expect.objectContaining({ code: 'OSM_PROGRAM_CERTIFICATE_MANAGER', message: expect.stringContaining(manager) }),
+  const vault = ['--certificate-manager=vault', '--vault-host=vault']
+
+  it.each([
+    ['cert-manager', ['--certificate-manager=cert-manager'], 'not available'],
+    ['a Vault without login', vault, 'needs --vault-token-secret-name'],
+    ['half a Secret', [...vault, '--vault-token-secret-name=a'], 'together'],
+    [
+      'two tokens',
+      [...vault, '--vault-token=a', '--vault-token-secret-name=a', '--vault-token-secret-key=b'],
+      'not both',
+    ],
+    ['Kubernetes without role', [...vault, '--vault-auth=kubernetes'], '--vault-auth-role'],
+    ['AppRole without role id', [...vault, '--vault-auth=appRole', '--vault-token=a'], '--vault-auth-role'],
+    ['a token file without path', [...vault, '--vault-auth=tokenFile'], '--vault-token-file'],
+  ])('refuses %s by a code of its own', (_what, flags, message) => {
+    expect(() => parseProgramFlags([...mesh, ...flags], {})).toThrow(
+      expect.objectContaining({ code: 'OSM_PROGRAM_CERTIFICATE_MANAGER', message: expect.stringContaining(message) }),
     )
+  })
+
+  it.each([
+    [['--vault-token-secret-name=a', '--vault-token-secret-key=b']],
+    [['--vault-auth=kubernetes', '--vault-auth-role=osm']],
+    [['--vault-auth=tokenFile', '--vault-token-file=/vault/token']],
+  ])('takes Vault with %j', (flags) => {
+    expect(parseProgramFlags([...mesh, ...vault, ...flags], {})).toMatchObject({
+      vaultHost: 'vault',
+      vaultMount: 'pki',
+    })
   })
 
   it('refuses a trust domain among the names of services', () => {

@@ -76,8 +76,36 @@ export const programFlags = {
   'vault-port': { kind: 'number', min: 1, max: 65535, default: 8200, meaning: 'port of Vault' },
   'vault-role': { kind: 'text', default: 'openservicemesh', meaning: 'role of the PKI in Vault' },
   'vault-token': { kind: 'text', default: '', secret: true, meaning: 'token for Vault' },
-  'vault-token-secret-name': { kind: 'text', default: '', meaning: 'Secret that holds the token for Vault' },
-  'vault-token-secret-key': { kind: 'text', default: '', meaning: 'key of the token in that Secret' },
+  'vault-token-secret-name': {
+    kind: 'text',
+    default: '',
+    meaning: 'Secret that holds the token for Vault, or the secret id of AppRole',
+  },
+  'vault-token-secret-key': { kind: 'text', default: '', meaning: 'key in that Secret' },
+  'vault-mount': { kind: 'text', default: 'pki', meaning: 'path of the PKI secrets engine in Vault' },
+  'vault-namespace': { kind: 'text', default: '', meaning: 'namespace of Vault Enterprise' },
+  'vault-ca-file': {
+    kind: 'text',
+    default: '',
+    meaning: "file with the roots of Vault's own certificate; without it those of the system",
+  },
+  'vault-auth': {
+    kind: 'choice',
+    values: ['token', 'tokenFile', 'kubernetes', 'appRole'],
+    default: 'token',
+    meaning: 'how to log in to Vault',
+  },
+  'vault-auth-mount': {
+    kind: 'text',
+    default: '',
+    meaning: 'path of the auth method in Vault; without it kubernetes or approle',
+  },
+  'vault-auth-role': { kind: 'text', default: '', meaning: 'role of the login of Kubernetes, or role id of AppRole' },
+  'vault-token-file': {
+    kind: 'text',
+    default: '',
+    meaning: 'file with the token for Vault; with Kubernetes, the file with the token of the service account',
+  },
   'cert-manager-issuer-name': { kind: 'text', default: 'osm-ca', meaning: 'issuer of cert-manager' },
   'cert-manager-issuer-kind': { kind: 'text', default: 'Issuer', meaning: 'kind of that issuer' },
   'cert-manager-issuer-group': { kind: 'text', default: 'cert-manager.io', meaning: 'group of that issuer' },
@@ -113,9 +141,34 @@ export function parseProgramFlags<const Extra extends FlagDefinitions>(
 }
 
 function checkCertificateManager(flags: ProgramFlags): void {
-  if (flags.certificateManager === 'tresor') return
-  throw new OsmError<ProgramErrorCode>(
-    'OSM_PROGRAM_CERTIFICATE_MANAGER',
-    `--certificate-manager=${flags.certificateManager} is not available in this version yet; use --certificate-manager=tresor`,
-  )
+  if (flags.certificateManager === 'cert-manager')
+    throw new OsmError<ProgramErrorCode>(
+      'OSM_PROGRAM_CERTIFICATE_MANAGER',
+      '--certificate-manager=cert-manager is not available in this version yet; use tresor or vault',
+    )
+  if (flags.certificateManager !== 'vault') return
+  const missing = missingVaultFlag(flags)
+  if (missing !== undefined)
+    throw new OsmError<ProgramErrorCode>(
+      'OSM_PROGRAM_CERTIFICATE_MANAGER',
+      `--certificate-manager=vault needs ${missing}`,
+    )
+}
+
+/** Programs that do not ask Vault are given no login. */
+function missingVaultFlag(flags: ProgramFlags): string | undefined {
+  const { vaultHost, vaultToken, vaultTokenSecretName, vaultTokenSecretKey, vaultAuth, vaultAuthRole } = flags
+  if (vaultHost === '') return undefined
+  if ((vaultTokenSecretName === '') !== (vaultTokenSecretKey === ''))
+    return '--vault-token-secret-name and --vault-token-secret-key together'
+  const hasSecret = vaultToken !== '' || vaultTokenSecretName !== ''
+  if (vaultToken !== '' && vaultTokenSecretName !== '')
+    return 'either --vault-token or --vault-token-secret-name, not both'
+  if ((vaultAuth === 'token' || vaultAuth === 'appRole') && !hasSecret)
+    return `--vault-token-secret-name and --vault-token-secret-key, or --vault-token, for --vault-auth=${vaultAuth}`
+  if ((vaultAuth === 'kubernetes' || vaultAuth === 'appRole') && vaultAuthRole === '')
+    return `--vault-auth-role for --vault-auth=${vaultAuth}`
+  return vaultAuth === 'tokenFile' && flags.vaultTokenFile === ''
+    ? '--vault-token-file for --vault-auth=tokenFile'
+    : undefined
 }

@@ -106,6 +106,7 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
         osmNamespace,
         crossNamespace: () => config.traffic.crossNamespace,
         gatewayNames: () => config.certificate.ingressGateway?.subjectAltNames ?? [],
+        readsRootCertificates: enrolment.mode === 'all',
         locate,
       }).checkAll(snapshot),
       configurator.problems(),

@@ -40,6 +40,11 @@ export class FolderSecrets implements SecretSource {
     return this.#cache.subscribe(listener)
   }
 
+  /** A member of a Secret; undefined if it is not there, or its file is open to other users. Secret. */
+  text(name: SecretName, key: string): string | undefined {
+    return this.#folder.secrets().get(nameKey(name))?.texts.get(key)
+  }
+
   settled(): Promise<void> {
     return Promise.resolve()
   }

@@ -1041,7 +1041,7 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
       '{ provider: { tresor: { ca: { secretRef: { name: s, namespace: n } } } } }',
     ),
     'warning OSM_SPEC_NO_EFFECT spec',
-    'no certificate is issued by a MeshRootCertificate',
+    'the flags of the programs decide who issues',
   ],
 
   [

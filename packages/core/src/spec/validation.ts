@@ -91,6 +91,8 @@ export interface SpecRulesOptions {
   readonly crossNamespace: () => CrossNamespaceConfig
   /** Names of the certificate of the ingress gateway; requested at each check. */
   readonly gatewayNames: () => readonly string[]
+  /** True: a MeshRootCertificate decides who issues certificates; false if absent. */
+  readonly readsRootCertificates?: boolean
   /** Where an object or a field of it is written down; the object's own place when absent. */
   readonly locate?: (key: ObjectKey, field: string) => ObjectOrigin | undefined
 }
@@ -187,7 +189,7 @@ export class SpecRules {
   }
 
   #context(snapshot: Snapshot): CheckContext {
-    const { clusterDomain, trustDomain, osmNamespace, gatewayNames } = this.#options
+    const { clusterDomain, trustDomain, osmNamespace, gatewayNames, readsRootCertificates = false } = this.#options
     const crossNamespace = this.#options.crossNamespace()
     const grantsIn = (namespace: string) => snapshot.byNamespace('ReferenceGrant', namespace).map(({ spec }) => spec)
     const consent = { osmNamespace, crossNamespace, grantsIn }
@@ -200,7 +202,18 @@ export class SpecRules {
     const { claims } = known
     const patterns = this.#patterns
     const suggestions = new SuggestionBudget()
-    return { snapshot, clusterDomain, trustDomain, consent, permits, gatewayNames, patterns, claims, suggestions }
+    return {
+      snapshot,
+      clusterDomain,
+      trustDomain,
+      consent,
+      permits,
+      gatewayNames,
+      readsRootCertificates,
+      patterns,
+      claims,
+      suggestions,
+    }
   }
 
   #problem(object: MeshObject, { code, severity, message, field }: Finding): Problem {

@@ -95,7 +95,11 @@ export class OpensslAuthority implements RemoteAuthority {
 
   /** One after the other: the index of an authority is a file. */
   async sign(request: SigningRequest): Promise<string> {
-    const work = this.#turn.then(() => this.#sign(request))
+    return this.signRequest(request.csr(), request.validityMs)
+  }
+
+  async signRequest(csr: string, validityMs: number): Promise<string> {
+    const work = this.#turn.then(() => this.#sign(csr, validityMs))
     this.#turn = work.catch(() => undefined)
     return work
   }
@@ -114,9 +118,9 @@ export class OpensslAuthority implements RemoteAuthority {
     await rm(this.#folder, { recursive: true })
   }
 
-  async #sign(request: SigningRequest): Promise<string> {
-    await this.#write('leaf.csr', request.csr())
-    const [start, end] = [Date.now() - 30_000, Date.now() + request.validityMs].map(timeOf)
+  async #sign(csr: string, validityMs: number): Promise<string> {
+    await this.#write('leaf.csr', csr)
+    const [start, end] = [Date.now() - 30_000, Date.now() + validityMs].map(timeOf)
     await this.#openssl(
       'ca',
       '-batch',

@@ -11,7 +11,7 @@ import {
   YamlFolderSource,
 } from '@osm-ts/core'
 import { buildVersion } from '@osm-ts/program'
-import { startController, type RunningController } from '@osm-ts/controller'
+import { choiceOfObjects, providerOpener, startController, type RunningController } from '@osm-ts/controller'
 
 import { AddressedSource } from '../addresses/addressed-source.js'
 import { FixedAddressTable } from '../addresses/virtual-addresses.js'
@@ -46,6 +46,9 @@ export async function runController(
   const logger = createLogger('osm-controller', 'info')
   const table = new FixedAddressTable(config.virtualAddresses)
   const folder = new YamlFolderSource({ folder: config.folder })
+  const secrets = new FolderSecrets(folder, (error) =>
+    logger.error({ error: String(error) }, 'a listener to Secrets failed'),
+  )
   const controller: RunningController = await startController({
     meshName: MESH_NAME,
     osmNamespace: OSM_NAMESPACE,
@@ -60,14 +63,21 @@ export async function runController(
         times: { debounceMs: 5, settleMs: 0 },
       }),
     ],
-    secrets: new FolderSecrets(folder, (error) =>
-      logger.error({ error: String(error) }, 'a listener to Secrets failed'),
-    ),
-    certificateProvider: await TresorProvider.open({
-      store: new FileCaStore(config.ca),
+    secrets,
+    certificateProvider: providerOpener({
+      builtIn: await TresorProvider.open({
+        store: new FileCaStore(config.ca),
+        clock: systemClock,
+        rootKey: { algorithm: 'ECDSA' },
+      }),
+      choose: (feed) => choiceOfObjects(feed.current(), OSM_NAMESPACE),
+      osmNamespace: OSM_NAMESPACE,
+      readSecret: async ({ name, key }) => secrets.text({ namespace: OSM_NAMESPACE, name }, key),
       clock: systemClock,
-      rootKey: { algorithm: 'ECDSA' },
+      random: Math.random,
+      logger,
     }),
+    readsRootCertificates: true,
     endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'folder', ...feed.reader() })],
     enrolment: { mode: 'all' },
     meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },

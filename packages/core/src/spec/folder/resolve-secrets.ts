@@ -1,10 +1,12 @@
 import type { SecretReading } from '../../secrets/client-credential.js'
 import type { FileContent } from './resolve-definitions.js'
+import { SecretTexts } from './secret-document.js'
 
 /** A Secret of a folder, and where it stands. */
 export interface HeldSecret {
   readonly file: string
   readonly reading: SecretReading
+  readonly texts: SecretTexts
 }
 
 /**
@@ -21,11 +23,13 @@ export function resolveSecrets(
     for (const [key, secret] of secretsOf(content, before)) {
       const other = held.get(key)
       const fault = `is written down more than once: in ${other?.file ?? ''} and ${content.file}`
-      held.set(key, other === undefined ? secret : { file: other.file, reading: { usable: false, fault } })
+      held.set(
+        key,
+        other === undefined ? secret : { ...other, reading: { usable: false, fault }, texts: new SecretTexts({}) },
+      )
     }
   }
-  const same =
-    held.size === before.size && [...held].every(([key, { reading }]) => isSame(before.get(key)?.reading, reading))
+  const same = held.size === before.size && [...held].every(([key, secret]) => isSame(before.get(key), secret))
   return same ? before : held
 }
 
@@ -35,10 +39,13 @@ function secretsOf(
 ): readonly (readonly [string, HeldSecret])[] {
   if (fading || definitions.some(({ malformed }) => malformed)) return [...before].filter(([, it]) => it.file === file)
   return definitions.flatMap(({ secret }) =>
-    secret === undefined ? [] : [[secret.key, { file, reading: secret.reading }] as const],
+    secret === undefined ? [] : [[secret.key, { file, reading: secret.reading, texts: secret.texts }] as const],
   )
 }
 
-function isSame(a: SecretReading | undefined, b: SecretReading): boolean {
-  return a === b || (a?.usable === false && !b.usable && a.fault === b.fault)
+function isSame(before: HeldSecret | undefined, { reading, texts }: HeldSecret): boolean {
+  if (before === undefined || !texts.equals(before.texts)) return false
+  return (
+    before.reading === reading || (!before.reading.usable && !reading.usable && before.reading.fault === reading.fault)
+  )
 }

@@ -1,5 +1,6 @@
 import type { ObjectOrigin } from '../../problem.js'
 import { readClientCredential, type SecretReading } from '../../secrets/client-credential.js'
+import { sameValue } from '../content.js'
 import { isPlainObject } from '../shape.js'
 
 /** A Secret as it is in a file. */
@@ -7,6 +8,24 @@ export interface WrittenSecret {
   /** `<namespace>/<name>`. */
   readonly key: string
   readonly reading: SecretReading
+  readonly texts: SecretTexts
+}
+
+/** The members of a Secret, decoded. They are in no string, JSON or inspection of the object. */
+export class SecretTexts {
+  readonly #data: Readonly<Record<string, string>>
+
+  constructor(data: Readonly<Record<string, string>>) {
+    this.#data = data
+  }
+
+  get(key: string): string | undefined {
+    return Object.hasOwn(this.#data, key) ? this.#data[key] : undefined
+  }
+
+  equals(other: SecretTexts): boolean {
+    return sameValue(this.#data, other.#data)
+  }
 }
 
 /** What is known of the place of a Secret. */
@@ -30,7 +49,9 @@ export function readSecretDocument(value: Readonly<Record<string, unknown>>, pla
   const { metadata } = value
   const { name, namespace } = isPlainObject(metadata) ? metadata : {}
   const key = `${typeof namespace === 'string' ? namespace : place.defaultNamespace}/${typeof name === 'string' ? name : ''}`
-  return { key, reading: tooOpen(place) ?? readClientCredential(dataOf(value)) }
+  const open = tooOpen(place)
+  const data = open === undefined ? dataOf(value) : {}
+  return { key, reading: open ?? readClientCredential(data), texts: new SecretTexts(data) }
 }
 
 function tooOpen({ mode, origin }: SecretPlace): SecretReading | undefined {

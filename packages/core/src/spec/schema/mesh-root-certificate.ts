@@ -31,17 +31,55 @@ export const MeshRootCertificateSpecSchema = struct(
               port: portNumber('Port of the server.'),
               role: Type.String({ minLength: 1, description: 'Role that issues certificates.' }),
               protocol: oneOf(['http', 'https'], 'Protocol of the server.'),
-              token: struct(
-                {
-                  secretKeyRef: struct(
-                    {
-                      ...secretRef('').properties,
-                      key: Type.String({ minLength: 1, description: 'Key in the Secret.' }),
-                    },
-                    'Secret with the token.',
-                  ),
-                },
-                'Access token.',
+              mount: Type.Optional(
+                Type.String({ minLength: 1, description: 'Path of the PKI secrets engine. Defaults to pki.' }),
+              ),
+              namespace: Type.Optional(Type.String({ minLength: 1, description: 'Namespace of Vault Enterprise.' })),
+              caBundle: Type.Optional(
+                Type.String({
+                  minLength: 1,
+                  description: "Roots of the server's own certificate, PEM. Defaults to those of the system.",
+                }),
+              ),
+              auth: Type.Optional(
+                struct(
+                  {
+                    kind: oneOf(
+                      ['token', 'tokenFile', 'kubernetes', 'appRole'],
+                      'How the control plane proves its identity to Vault. Defaults to token.',
+                    ),
+                    mount: Type.Optional(
+                      Type.String({
+                        minLength: 1,
+                        description: 'Path of the auth method. Defaults to kubernetes or approle.',
+                      }),
+                    ),
+                    role: Type.Optional(
+                      Type.String({ minLength: 1, description: 'Role of kubernetes, or role id of appRole.' }),
+                    ),
+                    tokenFile: Type.Optional(
+                      Type.String({
+                        minLength: 1,
+                        description: 'File with the token, or with the token of the service account for kubernetes.',
+                      }),
+                    ),
+                  },
+                  'Login to Vault.',
+                ),
+              ),
+              token: Type.Optional(
+                struct(
+                  {
+                    secretKeyRef: struct(
+                      {
+                        ...secretRef('').properties,
+                        key: Type.String({ minLength: 1, description: 'Key in the Secret.' }),
+                      },
+                      'Secret with the token, or with the secret id of appRole.',
+                    ),
+                  },
+                  'Access token.',
+                ),
               ),
             },
             'HashiCorp Vault.',

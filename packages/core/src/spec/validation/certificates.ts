@@ -115,9 +115,13 @@ function whyInMesh(
     : 'whose namespace gets sidecars'
 }
 
-/** MeshRootCertificates that do not say who issues; none of them issues anything. */
-export function checkMeshRootCertificate({ spec }: KindMap['MeshRootCertificate']): readonly Finding[] {
+/** MeshRootCertificates that do not say who issues, or say it where no one reads them. */
+export function checkMeshRootCertificate(
+  { spec }: KindMap['MeshRootCertificate'],
+  { trustDomain, readsRootCertificates }: CheckContext,
+): readonly Finding[] {
   const given = Object.keys(spec.provider)
+  const { vault } = spec.provider
   return findings(
     given.length !== 1 &&
       fault(
@@ -125,11 +129,41 @@ export function checkMeshRootCertificate({ spec }: KindMap['MeshRootCertificate'
         'spec.provider',
         `must have exactly one of tresor, vault and certManager, not ${given.join(' and ') || 'none'}`,
       ),
+    vault !== undefined && vaultLogin(vault),
     given.length === 1 &&
+      !readsRootCertificates &&
       doubt(
         'OSM_SPEC_NO_EFFECT',
         'spec',
-        'has no effect: no certificate is issued by a MeshRootCertificate; the flags of the programs decide, which osm.certificateProvider and osm.trustDomain of the chart set',
+        'has no effect: the flags of the programs decide who issues, which osm.certificateProvider of the chart sets',
       ),
+    readsRootCertificates &&
+      spec.trustDomain !== trustDomain &&
+      doubt('OSM_SPEC_NO_EFFECT', 'spec.trustDomain', `has no effect: the trust domain of this mesh is ${trustDomain}`),
+  )
+}
+
+/** A login that lacks what it needs. */
+function vaultLogin({
+  auth,
+  token,
+}: NonNullable<KindMap['MeshRootCertificate']['spec']['provider']['vault']>): Finding | false {
+  const kind = auth?.kind ?? 'token'
+  if ((kind === 'token' || kind === 'appRole') && token === undefined)
+    return fault('OSM_SPEC_PROVIDER', 'spec.provider.vault.token', `is missing, which a login of kind ${kind} needs`)
+  if ((kind === 'kubernetes' || kind === 'appRole') && auth?.role === undefined)
+    return fault(
+      'OSM_SPEC_PROVIDER',
+      'spec.provider.vault.auth.role',
+      `is missing, which a login of kind ${kind} needs`,
+    )
+  return (
+    kind === 'tokenFile' &&
+    auth?.tokenFile === undefined &&
+    fault(
+      'OSM_SPEC_PROVIDER',
+      'spec.provider.vault.auth.tokenFile',
+      'is missing, which a login of kind tokenFile needs',
+    )
   )
 }

@@ -33,6 +33,8 @@ export interface CheckContext {
   readonly permits: (reference: CrossReference) => boolean
   /** Names of the certificate of the ingress gateway. */
   readonly gatewayNames: () => readonly string[]
+  /** True: a MeshRootCertificate decides who issues certificates. */
+  readonly readsRootCertificates: boolean
   readonly patterns: PatternChecker
   /** Who claims what, over the whole snapshot. */
   readonly claims: Claims

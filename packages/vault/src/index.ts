@@ -1,0 +1,2 @@
+export { VaultAuthority } from './vault-authority.js'
+export type { VaultAuth, VaultSettings } from './vault-settings.js'
