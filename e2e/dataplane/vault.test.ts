@@ -77,8 +77,11 @@ describe('a mesh whose MeshRootCertificate names Vault', () => {
     vault.isSealed = true
     // Another service changes the names of a certificate.
     await mesh.write('another.yaml', anotherService)
-    await eventually(async () => expect((await page()).provider.faults[0]?.code).toBe('OSM_CERT_PROVIDER_UNAVAILABLE'))
-    expect((await mesh.problems()).map(({ code }) => code)).toContain('OSM_CERT_PROVIDER_UNAVAILABLE')
+    await eventually(page, ({ provider }) => provider.faults[0]?.code === 'OSM_CERT_PROVIDER_UNAVAILABLE')
+    await eventually(
+      () => mesh.problems(),
+      (problems) => problems.some(({ code }) => code === 'OSM_CERT_PROVIDER_UNAVAILABLE'),
+    )
     expect(await buy()).toBe(200)
     vault.isSealed = false
     await eventually(namesShown, (names) => names.includes('DNS:another.shop.svc'))

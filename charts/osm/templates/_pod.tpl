@@ -128,7 +128,7 @@ lifecycle:
 {{- with $vault.auth.tokenFile }}{{- $flags = append $flags (printf "--vault-token-file=%s" .) }}{{- end }}
 {{- if $vault.caSecret }}{{- $flags = append $flags "--vault-ca-file=/etc/osm/vault-ca/ca.crt" }}{{- end }}
 {{- with include "osm.vaultSecretName" . }}
-{{- $flags = concat $flags (list (printf "--vault-token-secret-name=%s" .) (printf "--vault-token-secret-key=%s" ($vault.token | ternary "token" $vault.secret.key))) }}
+{{- $flags = concat $flags (list (printf "--vault-token-secret-name=%s" .) (printf "--vault-token-secret-key=%s" (include "osm.vaultSecretKey" $))) }}
 {{- end }}
 {{- toYaml $flags }}
 {{- end }}
@@ -137,7 +137,12 @@ lifecycle:
 {{/* The Secret with the token of Vault: that of the user, or the one that is made of osm.vault.token. */}}
 {{- define "osm.vaultSecretName" -}}
 {{- $osm := .Values.osm -}}
-{{- if eq $osm.certificateProvider.kind "vault" }}{{ $osm.vault.token | ternary "osm-vault-token" $osm.vault.secret.name }}{{ end -}}
+{{- if eq $osm.certificateProvider.kind "vault" }}{{ if $osm.vault.token }}osm-vault-token{{ else }}{{ $osm.vault.secret.name }}{{ end }}{{ end -}}
+{{- end }}
+
+{{/* The key in that Secret. */}}
+{{- define "osm.vaultSecretKey" -}}
+{{- if .Values.osm.vault.token }}token{{ else }}{{ .Values.osm.vault.secret.key }}{{ end -}}
 {{- end }}
 
 {{/* The flag of a webhook that asks for certificates, as a YAML list; empty where it does not. */}}
@@ -152,10 +157,10 @@ lifecycle:
 {{- if eq .Values.osm.certificateProvider.kind "vault" }}{{ .Values.osm.vault.caSecret }}{{ end -}}
 {{- end }}
 
-{{/* Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
+{{/* Takes vaultCa beside the context. Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
 {{- define "osm.programMounts" -}}
 {{- $drivers := include "osm.driverMounts" . | trim -}}
-{{- $vaultCa := include "osm.vaultCaSecret" . -}}
+{{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumeMounts:
   {{- if $vaultCa }}
@@ -177,7 +182,7 @@ volumeMounts:
 {{/* What its pod needs for that: of the Secret the certificate alone. */}}
 {{- define "osm.programVolumes" -}}
 {{- $drivers := include "osm.driverVolumes" . | trim -}}
-{{- $vaultCa := include "osm.vaultCaSecret" . -}}
+{{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumes:
   {{- with $vaultCa }}

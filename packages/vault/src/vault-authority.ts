@@ -33,7 +33,7 @@ export class VaultAuthority implements RemoteAuthority {
 
   /** Both are open to everyone: a chain may lack the root, and an older server has no chain for a root that signs itself. */
   async caCertificates(signal: AbortSignal): Promise<string> {
-    // Keeps a token alive that is seldom needed.
+    // Keeps a rarely used token alive.
     await this.#session.token(signal)
     const { mount } = this.#settings
     const chain = await this.#client.send({ method: 'GET', path: `${mount}/ca_chain` }, signal)

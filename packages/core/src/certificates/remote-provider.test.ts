@@ -205,6 +205,12 @@ describe('roots of an authority', () => {
     await running
   })
 
+  it('that an authority names twice are trusted once', async () => {
+    const own = authority.signers
+    authority.caCertificates = async () => own.map(({ certificate }) => certificate.repeat(2)).join('')
+    expect((await open()).trustBundle('workload')).toHaveLength(1)
+  })
+
   it('must not be those of the control plane', async () => {
     const [root] = authority.signers
     const opening = open(undefined, [root?.certificate ?? ''])

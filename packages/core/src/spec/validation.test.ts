@@ -1044,6 +1044,27 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'the flags of the programs decide who issues',
   ],
 
+  ...(
+    [
+      ['token', '', 'spec.provider.vault.token', 'is missing, which a login of kind token needs'],
+      ['kubernetes', ', mount: k8s', 'spec.provider.vault.auth.role', 'a login of kind kubernetes needs'],
+      ['tokenFile', '', 'spec.provider.vault.auth.tokenFile', 'a login of kind tokenFile needs'],
+    ] as const
+  ).map(
+    ([kind, more, field, message]) =>
+      [
+        `a login to Vault of kind ${kind} without what it needs`,
+        object(
+          'config.openservicemesh.io/v1alpha2',
+          'MeshRootCertificate',
+          'm',
+          `{ provider: { vault: { host: v, port: 1, role: r, protocol: https, auth: { kind: ${kind}${more} } } } }`,
+        ),
+        `error OSM_SPEC_PROVIDER ${field}`,
+        message,
+      ] as const,
+  ),
+
   [
     'an empty plugin',
     object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: " " }'),

@@ -122,6 +122,7 @@ export function checkMeshRootCertificate(
 ): readonly Finding[] {
   const given = Object.keys(spec.provider)
   const { vault } = spec.provider
+  const login = vault !== undefined && vaultLogin(vault)
   return findings(
     given.length !== 1 &&
       fault(
@@ -129,8 +130,9 @@ export function checkMeshRootCertificate(
         'spec.provider',
         `must have exactly one of tresor, vault and certManager, not ${given.join(' and ') || 'none'}`,
       ),
-    vault !== undefined && vaultLogin(vault),
+    login,
     given.length === 1 &&
+      login === false &&
       !readsRootCertificates &&
       doubt(
         'OSM_SPEC_NO_EFFECT',

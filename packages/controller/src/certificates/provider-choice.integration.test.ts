@@ -1,0 +1,190 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  createLogger,
+  MemoryCaStore,
+  SnapshotFeed,
+  systemClock,
+  TresorProvider,
+  YamlFolderSource,
+} from '@osm-ts/core'
+
+import { parseControllerFlags } from '../controller-flags.js'
+import { providerOpener } from './open-provider.js'
+import { choiceOfFlags, choiceOfObjects, type ProviderChoice } from './provider-choice.js'
+
+const NAMESPACE = 'osm-system'
+const vault = { host: '127.0.0.1', port: 1, role: 'osm', protocol: 'http', auth: { kind: 'token' } } as const
+const secretOf = (namespace: string) => ({ secretKeyRef: { name: 'vault', namespace, key: 'token' } })
+
+let folder: string
+let closing: AbortController
+let builtIn: TresorProvider
+let server: Server
+let workloadRoot: string
+const asked: string[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'osm-provider-'))
+  const rootKey = { algorithm: 'ECDSA' } as const
+  builtIn = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey })
+  workloadRoot = builtIn.trustBundle('workload').join('')
+  server = createServer((request, response) => {
+    asked.push(`${request.url ?? ''} ${String(request.headers['x-vault-token'] ?? '')}`)
+    response.end(request.url?.includes('token') ? '{"data":{"ttl":0}}' : workloadRoot)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+
+beforeEach(() => {
+  closing = new AbortController()
+  asked.length = 0
+})
+
+afterEach(() => {
+  closing.abort()
+})
+
+afterAll(async () => {
+  server.closeAllConnections()
+  server.close()
+  builtIn.close()
+  await rm(folder, { recursive: true })
+})
+
+function open(choice: ProviderChoice, secrets: Readonly<Record<string, string>> = {}) {
+  const opener = providerOpener({
+    builtIn,
+    choose: () => choice,
+    osmNamespace: NAMESPACE,
+    readSecret: async ({ name, key }) => secrets[`${name}/${key}`],
+    clock: systemClock,
+    random: Math.random,
+    logger: createLogger('test', 'disabled', { write: () => undefined }),
+  })
+  return opener(new SnapshotFeed([]), closing.signal)
+}
+
+function flags(...more: readonly string[]): ProviderChoice {
+  const mesh = ['--mesh-name=m', `--osm-namespace=${NAMESPACE}`]
+  return choiceOfFlags(parseControllerFlags([...mesh, ...more]))
+}
+
+describe('the flags', () => {
+  it('choose the built-in authority by default', async () => {
+    expect(flags()).toEqual({ kind: 'tresor' })
+    expect((await open(flags())).provider).toBe(builtIn)
+  })
+
+  it('choose Vault with the login and the Secret that they name', () => {
+    const login = ['--vault-auth=appRole', '--vault-auth-role=r', '--vault-token-secret-name=s']
+    expect(
+      flags('--certificate-manager=vault', '--vault-host=vault', ...login, '--vault-token-secret-key=k'),
+    ).toMatchObject({
+      kind: 'vault',
+      vault: {
+        host: 'vault',
+        port: 8200,
+        mount: 'pki',
+        auth: { kind: 'appRole', role: 'r' },
+        token: { secretKeyRef: { name: 's', namespace: NAMESPACE, key: 'k' } },
+      },
+    })
+  })
+
+  it('must name the host of Vault', () => {
+    expect(() => flags('--certificate-manager=vault')).toThrow('--certificate-manager=vault needs --vault-host')
+  })
+})
+
+describe('MeshRootCertificates', () => {
+  async function chosen(...documents: readonly string[]): Promise<ProviderChoice> {
+    await writeFile(join(folder, 'roots.yaml'), documents.join('---\n'))
+    const feed = new SnapshotFeed([new YamlFolderSource({ folder })])
+    await feed.start(closing.signal)
+    return choiceOfObjects(feed.current(), NAMESPACE)
+  }
+
+  const root = (name: string, role: string, provider: string, namespace = NAMESPACE): string =>
+    `apiVersion: config.openservicemesh.io/v1alpha2
+kind: MeshRootCertificate
+metadata: { name: ${name}, namespace: ${namespace} }
+spec: { ${role}provider: ${provider} }
+`
+  const vaultAt = (host: string): string =>
+    `{ vault: { host: ${host}, port: 8200, role: osm, protocol: https, auth: { kind: kubernetes, role: r } } }`
+  const tresor = '{ tresor: { ca: { secretRef: { name: osm-ca-bundle, namespace: osm-system } } } }'
+
+  it('choose the provider of the active one, and only in the namespace of the control plane', async () => {
+    const passive = root('a', 'role: passive, ', vaultAt('passive.example'))
+    const elsewhere = root('b', 'role: active, ', vaultAt('foreign.example'), 'tenant')
+    await expect(chosen(passive, elsewhere)).resolves.toEqual({ kind: 'tresor' })
+    await expect(chosen(passive, root('c', 'role: active, ', vaultAt('own.example')))).resolves.toMatchObject({
+      vault: { host: 'own.example' },
+    })
+    await expect(chosen(root('d', '', tresor))).resolves.toEqual({ kind: 'tresor' })
+  })
+
+  it('that name no provider of this version are refused, and nothing else signs instead', async () => {
+    const certManager = '{ certManager: { issuerName: i, issuerKind: Issuer, issuerGroup: cert-manager.io } }'
+    await expect(chosen(root('a', '', certManager))).rejects.toMatchObject({
+      code: 'OSM_CERT_PROVIDER_SETTINGS',
+      message: expect.stringContaining('MeshRootCertificate osm-system/a: spec.provider.certManager is not available'),
+    })
+    await expect(chosen(root('a', '', '{}'))).rejects.toThrow('must have exactly one of')
+  })
+})
+
+describe('opening Vault', () => {
+  it.each<[string, Partial<typeof vault> | object, string]>([
+    ['a host with a path', { host: 'vault/v1' }, 'is not a host name or address'],
+    ['a host with a user', { host: 'user@vault' }, 'is not a host name or address'],
+    ['a role that changes the path', { role: '../sys?x' }, 'is not a path or role of Vault'],
+  ])('refuses %s', async (_what, changes, message) => {
+    await expect(open({ kind: 'vault', vault: { ...vault, ...changes } })).rejects.toMatchObject({
+      code: 'OSM_CERT_PROVIDER_SETTINGS',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it('refuses a file of roots that is not there', async () => {
+    const caFile = join(folder, 'none')
+    await expect(open({ kind: 'vault', vault, caFile })).rejects.toThrow(`the file ${caFile} with the roots of Vault`)
+  })
+
+  it('signs for workloads by Vault and for the control plane by the built-in authority', async () => {
+    const { port } = server.address() as AddressInfo // it listens on a port
+    const opened = await open(
+      { kind: 'vault', vault: { ...vault, port, token: secretOf(NAMESPACE) } },
+      { 'vault/token': 'hvs.token-of-the-secret' },
+    )
+    expect(opened.provider.name).toBe('vault')
+    expect(opened.provider.trustBundle('workload').join('')).toBe(workloadRoot)
+    expect(opened.provider.rootCertificate('control-plane')).toBe(builtIn.rootCertificate('control-plane'))
+    expect(asked).toEqual([
+      '/v1/auth/token/lookup-self hvs.token-of-the-secret',
+      '/v1/pki/ca_chain ',
+      '/v1/pki/ca/pem ',
+    ])
+    closing.abort()
+    await opened.stopped
+  })
+
+  it('never sends a Secret of another namespace', async () => {
+    const { port } = server.address() as AddressInfo // it listens on a port
+    const opening = open(
+      { kind: 'vault', vault: { ...vault, port, token: secretOf('tenant') } },
+      { 'vault/token': 'hvs.token-of-a-tenant' },
+    )
+    closing.abort(new Error('enough'))
+    await expect(opening).rejects.toThrow('enough')
+    expect(asked.join()).not.toContain('tenant')
+  })
+})
