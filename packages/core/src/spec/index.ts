@@ -33,6 +33,7 @@ export { maxPatternLength, maxProgramSize, PatternChecker, type PatternFacts } f
 export { measureRegex, type RegexMeasure } from './regex-size.js'
 export { canBacktrackBadly } from './regex-cost.js'
 export { gatewayCertificateField } from './validation/certificates.js'
+export { brokenScriptEdit } from './validation/extensions.js'
 export { checkedKinds, SpecRules, type ReviewedProblem, type SpecRulesOptions } from './validation.js'
 export { isPlainObject } from './shape.js'
 export { didYouMean } from './suggest.js'

@@ -1,4 +1,5 @@
 import {
+  brokenScriptEdit,
   compareProblems,
   type MeshObject,
   type ObjectKey,
@@ -51,8 +52,15 @@ export class HeldObjects {
       if (this.#setProblems(key, [])) problemsChanged = true
     }
     for (const { key, object, problems, lastGood } of edits) {
-      if (this.#setProblems(key, problems)) problemsChanged = true
       const before = this.#objects.get(key)
+      if (lastGood && before !== undefined && object !== undefined) {
+        const broken = brokenScriptEdit(before, object)
+        if (broken !== undefined) {
+          if (this.#setProblems(key, [...problems, { ...broken, origin: object.origin }])) problemsChanged = true
+          continue
+        }
+      }
+      if (this.#setProblems(key, problems)) problemsChanged = true
       if (object === undefined) {
         if (!lastGood && this.#objects.delete(key)) deletes.add(key)
       } else if (before === undefined || !sameContent(before, object)) {

@@ -209,6 +209,33 @@ describe('KubernetesSource', () => {
     expect(running.source.problems().filter(({ object }) => object?.name === 'retry')).toEqual([])
   })
 
+  it('keeps the last good version of a Plugin whose script breaks, and takes the next good one', async () => {
+    const write = (pipyscript: string, generation: number): void =>
+      cluster.custom('Plugin', '', 'rules', { priority: 1, pipyscript }, { generation })
+    write('export var a = 1', 1)
+    await running.start()
+    const held = (): unknown =>
+      running.source.objects().flatMap((object) => (object.kind === 'Plugin' ? [object.spec.pipyscript] : []))
+    const ofPlugin = () => running.source.problems().filter(({ object }) => object?.kind === 'Plugin')
+    expect(held()).toEqual(['export var a = 1'])
+    write('export var a = ;', 2)
+    await until(() => ofPlugin().length > 0, 'a problem of the Plugin')
+    expect(held()).toEqual(['export var a = 1'])
+    expect(running.changes.map(({ upserts, deletes }) => [upserts, deletes])).toEqual([[[], []]])
+    expect(ofPlugin()).toMatchObject([
+      {
+        code: 'OSM_SPEC_SCRIPT',
+        message: 'is no JavaScript module: Unexpected token (1:15); the last good version stays in force',
+        object: { kind: 'Plugin', namespace: '', name: 'rules' },
+        field: 'spec.pipyscript',
+        origin: { kind: 'api', resourceVersion: expect.any(String) },
+      },
+    ])
+    write('export var a = 2', 3)
+    await until(() => ofPlugin().length === 0, 'the end of the problem')
+    expect(held()).toEqual(['export var a = 2'])
+  })
+
   it('does without a kind that is not served, and reads it when it is', async () => {
     cluster.withhold(resourceTypes.TrafficTarget)
     await running.start()

@@ -3,7 +3,7 @@ import { sameContent } from '../content.js'
 import type { SpecErrorCode } from '../error-codes.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { parseObjectKey } from '../objects.js'
-import { scriptFault } from '../validation/extensions.js'
+import { brokenScriptEdit } from '../validation/extensions.js'
 import type { Definition } from './read-documents.js'
 
 /** A file, as far as it was read. */
@@ -150,20 +150,9 @@ class Resolver {
 
   /** True if an edit has left a Plugin with a script that cannot be read: the version before it stays in force, and the problem says so. */
   #breaksScript(before: MeshObject, object: MeshObject, definition: Definition): boolean {
-    if (before.kind !== 'Plugin' || object.kind !== 'Plugin') return false
-    const { pipyscript } = object.spec
-    if (pipyscript === before.spec.pipyscript || scriptFault(before.spec.pipyscript) !== undefined) return false
-    const fault = scriptFault(pipyscript)
-    if (fault === undefined) return false
-    const code: SpecErrorCode = 'OSM_SPEC_SCRIPT'
-    this.#problems.push({
-      code,
-      severity: 'error',
-      message: `${fault}; the last good version stays in force`,
-      object: { kind: 'Plugin', namespace: object.metadata.namespace, name: object.metadata.name },
-      field: 'spec.pipyscript',
-      origin: definition.locate(['spec', 'pipyscript']),
-    })
+    const problem = brokenScriptEdit(before, object)
+    if (problem === undefined) return false
+    this.#problems.push({ ...problem, origin: definition.locate(['spec', 'pipyscript']) })
     return true
   }
 

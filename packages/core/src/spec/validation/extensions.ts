@@ -2,9 +2,11 @@ import { MAX_PLUGIN_BYTES } from '@osm-ts/driver-api/policy'
 import { parse } from 'acorn'
 
 import { isAddress } from '../addresses.js'
+import type { Problem } from '../../problem.js'
 import { sameValue } from '../content.js'
+import type { SpecErrorCode } from '../error-codes.js'
 import { readLogFormat } from '../log-format.js'
-import type { KindMap } from '../objects.js'
+import type { KindMap, MeshObject } from '../objects.js'
 import { isMeshWide, refusedReference } from '../reference-grant.js'
 import { badDuration, doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 
@@ -87,8 +89,28 @@ export function checkPlugin({ spec: { pipyscript: script } }: KindMap['Plugin'])
 /** Functions of a script that sidecars call. */
 const calledByPlugins: ReadonlySet<string> = new Set(['request', 'response', 'connection'])
 
+/**
+ * The problem of an edit that leaves a Plugin with a script that cannot be read, where the version before can be: that one stays in force. Undefined for
+ * any other edit.
+ */
+export function brokenScriptEdit(before: MeshObject, after: MeshObject): Omit<Problem, 'origin'> | undefined {
+  if (before.kind !== 'Plugin' || after.kind !== 'Plugin') return undefined
+  const { pipyscript } = after.spec
+  if (pipyscript === before.spec.pipyscript || scriptFault(before.spec.pipyscript) !== undefined) return undefined
+  const message = scriptFault(pipyscript)
+  if (message === undefined) return undefined
+  const code: SpecErrorCode = 'OSM_SPEC_SCRIPT'
+  return {
+    code,
+    severity: 'error',
+    message: `${message}; the last good version stays in force`,
+    object: { kind: 'Plugin', namespace: after.metadata.namespace, name: after.metadata.name },
+    field: 'spec.pipyscript',
+  }
+}
+
 /** Why the script of a Plugin cannot be used; undefined if it can be read. */
-export function scriptFault(script: string): string | undefined {
+function scriptFault(script: string): string | undefined {
   const bytes = Buffer.byteLength(script)
   return bytes > MAX_PLUGIN_BYTES
     ? `has ${bytes} bytes; at most ${MAX_PLUGIN_BYTES} go to sidecars`
