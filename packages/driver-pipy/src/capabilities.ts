@@ -10,6 +10,10 @@ export const unsupportedFeatures = {
   'access-log-opentelemetry': 'Pipy has no exporter of OpenTelemetry logs',
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
+  'ingress-tcp':
+    'callers without mutual TLS are let in to ports that speak HTTP only, where rules look at each request',
+  'plaintext-endpoints':
+    'endpoints of services of the mesh are called over mutual TLS only; those without a sidecar get no traffic',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
