@@ -53,6 +53,10 @@ export const programs = {
     entry: 'e2e/bench/sidecar-latency-load-main.ts',
     bundle: 'e2e/dist/bench-sidecar-latency-load.mjs',
   },
+  'bench-sidecar-throughput-load': {
+    entry: 'e2e/bench/sidecar-throughput-load-main.ts',
+    bundle: 'e2e/dist/bench-sidecar-throughput-load.mjs',
+  },
   'bench-scale-api': { entry: 'e2e/bench/scale/api-main.ts', bundle: 'e2e/dist/bench-scale-api.mjs' },
   'bench-scale-proxies': { entry: 'e2e/bench/scale/proxies-main.ts', bundle: 'e2e/dist/bench-scale-proxies.mjs' },
   'bench-scale-floor': { entry: 'e2e/bench/scale/floor-main.ts', bundle: 'e2e/dist/bench-scale-floor.mjs' },

@@ -22,6 +22,7 @@ import { measureLarge } from './scale/large.js'
 import { measureEndpoints, measureScale } from './scale/scale.js'
 import { measureSoak } from './soak/soak.js'
 import { measureSidecarLatency } from './sidecar-latency.js'
+import { measureSidecarThroughput } from './sidecar-throughput.js'
 import { measureDrivers } from './translation-drivers.js'
 import { measureTranslation } from './translation.js'
 
@@ -148,6 +149,24 @@ function limitSizes(): readonly number[] {
   return sizes
 }
 
+/** Requests through real Pipys; no registry has the program, so that a machine without one measures none of it, and says so. */
+async function measurePipyTraffic(): Promise<unknown> {
+  const pipy = process.env.PIPY_BIN ?? ''
+  if (pipy === '') {
+    const notRun = 'set PIPY_BIN to an executable of Pipy 1.5'
+    console.error(`NO REQUEST WENT THROUGH A PIPY: ${notRun}`)
+    return { notRun }
+  }
+  return measureSidecarThroughput({
+    ...meshPrograms(),
+    ...applications,
+    pipy,
+    loadProgram: new URL('./bench-sidecar-throughput-load.mjs', import.meta.url).pathname,
+    connections: [1, 16, 64],
+    ...(values.quick ? { turns: 1, warmUpMs: 300, turnMs: 1000 } : { turns: 5, warmUpMs: 500, turnMs: 4000 }),
+  })
+}
+
 /** How each benchmark is run, at full length or quickly. */
 const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
   certificates: () => measureCertificateRatio(),
@@ -164,7 +183,10 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     Promise.resolve(
       measurePolicyKinds({ repetitions: values.quick ? { small: 2, large: 1 } : { small: 25, large: 5 } }),
     ),
-  pipy: () => measurePipy({ workers: 50, rounds: values.quick ? 5 : 20 }),
+  pipy: async () => ({
+    ...(await measurePipy({ workers: 50, rounds: values.quick ? 5 : 20 })),
+    traffic: await measurePipyTraffic(),
+  }),
   convergence: async () => {
     const clientsProgram = new URL('./bench-clients.mjs', import.meta.url).pathname
     const results = []

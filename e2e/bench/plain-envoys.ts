@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
 import { until } from '@osm-ts/driver-api/toolkit'
 
-interface Address {
+/** Where something listens. */
+export interface Address {
   readonly host: string
   readonly port: number
 }
 
-const LOOPBACK = '127.0.0.1'
+export const LOOPBACK = '127.0.0.1'
 const ROUTER = {
   name: 'envoy.filters.http.router',
   typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router' },
@@ -37,7 +38,7 @@ export class PlainEnvoys {
     await mkdir(folder)
     const envoys = new PlainEnvoys(envoy, folder)
     try {
-      const { root, chain, key } = await certificate()
+      const { root, chain, key } = await certificateOfBoth()
       const tls = {
         tls_certificates: [{ certificate_chain: { inline_string: chain }, private_key: { inline_string: key } }],
         validation_context: { trusted_ca: { inline_string: root } },
@@ -182,7 +183,11 @@ function socketAddress({ host, port }: Address): object {
 }
 
 /** One certificate for both, and the root that has signed it. */
-async function certificate(): Promise<{ readonly root: string; readonly chain: string; readonly key: string }> {
+export async function certificateOfBoth(): Promise<{
+  readonly root: string
+  readonly chain: string
+  readonly key: string
+}> {
   const provider = await TresorProvider.open({
     store: new MemoryCaStore(),
     clock: systemClock,

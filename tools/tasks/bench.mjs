@@ -22,6 +22,7 @@ export async function task(args, { env }) {
     'bench-scale-proxies',
     'bench-scale-reader',
     'bench-sidecar-latency-load',
+    'bench-sidecar-throughput-load',
     'bench-soak-probe',
     'controller',
     'osm',
