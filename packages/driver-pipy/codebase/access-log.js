@@ -18,8 +18,9 @@ var logger = new logging.TextLogger('access').toFile('-')
  */
 export function beginEntry(direction, conn, request) {
   state.underWay = state.underWay + 1
-  var trace = request ? beginSpan(direction, request.headers) : undefined
-  var record = request ? beginRecord(direction, request.headers, trace) : undefined
+  var config = request && state.world ? state.world.config : undefined
+  var trace = config && config.tracing ? beginSpan(direction, request.headers) : undefined
+  var record = config && config.remoteLog ? beginRecord(direction, request.headers, trace) : undefined
   return { direction, conn, request, trace, record, since: Date.now(), received: 0, sent: 0 }
 }
 
@@ -39,8 +40,8 @@ export function writeEntry(entry) {
   if (entry.ended) return
   state.underWay = state.underWay - 1
   entry.ended = Date.now()
-  endSpan(entry)
-  endRecord(entry)
+  if (entry.trace) endSpan(entry)
+  if (entry.record) endRecord(entry)
   var config = state.world ? state.world.config : undefined
   if (!config || !config.accessLog) return
   var conn = entry.conn

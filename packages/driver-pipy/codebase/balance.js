@@ -15,14 +15,22 @@ export function makeTurns(elements) {
  * @returns {unknown} the element, or undefined if there is none
  */
 export function takeTurn(turns, fits) {
+  var length = turns.length
+  // The one that there is has every turn.
+  if (length === 1) {
+    var only = turns[0].element
+    return fits && !fits(only) ? undefined : only
+  }
   var total = 0
   var best = undefined
-  turns.forEach((turn) => {
-    if (fits && !fits(turn.element)) return
-    total = total + turn.weight
-    turn.due = turn.due + turn.weight
-    if (best === undefined || turn.due > best.due) best = turn
-  })
+  for (var i = 0; i < length; i = i + 1) {
+    var turn = turns[i]
+    if (!fits || fits(turn.element)) {
+      total = total + turn.weight
+      turn.due = turn.due + turn.weight
+      if (best === undefined || turn.due > best.due) best = turn
+    }
+  }
   if (best === undefined) return undefined
   best.due = best.due - total
   return best.element

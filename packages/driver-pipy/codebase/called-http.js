@@ -8,6 +8,8 @@ import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade
 import { firstMatch } from './match.js'
 import { countRequest, countUpstream } from './metrics.js'
 import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
+import { keepBody } from './remote-log.js'
+import { makeMemo, recall, remember } from './memo.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
 import { failedToConnect, requestUpstream, streamUpstream } from './upstream.js'
 import { state } from './state.js'
@@ -15,7 +17,7 @@ import { takeTurn } from './balance.js'
 import { isBrokenOff, isDelimited } from './whole.js'
 import { CONTINUE, continueHead, settleHead } from './http1-head.js'
 import { withTrailers } from './http1-answers.js'
-import { answerEnded, beforeEnd, requestEnded, streamEnded } from './one-end.js'
+import { answerEnded, requestEnded, streamEnded } from './one-end.js'
 import { answerBegins, answerEnds, answersFor, beginExchange, beginHTTP, isStreamed } from './http1.js'
 import { onceEnded, requestsOf, serverOptions } from './http1-intake.js'
 
@@ -42,6 +44,9 @@ var $passed
 var UNKNOWN = 2
 var UNAVAILABLE = 14
 var failures = [UNKNOWN, 4, 13, UNAVAILABLE]
+
+// URLs that requests to a proxy have named.
+var targets = makeMemo(500, 256)
 
 // What the pool calls an answer of no one, where there was no connection.
 var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
@@ -70,7 +75,6 @@ export var callHTTP = pipeline(($) =>
     .demuxHTTP(serverOptions)
     .to(($) =>
       $.handleMessageStart((start) => {
-        $since = Date.now()
         $done = false
         $isAwaited = false
         $isDelimited = false
@@ -79,14 +83,19 @@ export var callHTTP = pipeline(($) =>
         var refusal = settleHead(start.head, $conn.requests)
         $exchange = beginExchange($conn, start.head)
         if (refusal === CONTINUE) return beginContinue(start.head)
-        // What is refused before it is routed is answered as what it says it is.
-        $request = describeRequest(start.head)
         $answer = refusal ? { status: refusal } : route(start.head)
-        if (!$entry) $entry = beginEntry('outbound', $conn, $request)
+        if (!$entry) {
+          // What is refused before it is routed is answered as what it says it is.
+          $request = describeRequest(start.head)
+          $entry = beginEntry('outbound', $conn, $request)
+        }
+        $since = $entry.since
       })
         .handleData((data) => noteData($entry, 'received', data))
-        .handleMessageEnd(() => void ($entry.read = Date.now()))
-        .handleMessageEnd(() => requestEnded($exchange))
+        .handleMessageEnd(() => {
+          $entry.read = Date.now()
+          requestEnded($exchange)
+        })
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
         // Where a connection ends before a request has come, there is neither.
         .pipe(() => ($answer || !$call ? 'answer' : $call.retries ? 'retry' : 'call'), {
@@ -105,11 +114,9 @@ export var callHTTP = pipeline(($) =>
               .pipe(tryOnce)
               .pipe(settle),
         })
-        .handleData((data) => noteData($entry, 'sent', data))
         .replaceMessageStart(passHead)
+        .replaceData(passData)
         .replaceMessageEnd(passEnd)
-        .replaceData((data) => beforeEnd($exchange, data))
-        .replaceMessageStart((start) => beforeEnd($exchange, start))
         .replaceStreamEnd((end) => streamEnded($exchange, end))
         .onEnd(() => $entry && writeEntry($entry)),
     )
@@ -120,6 +127,7 @@ export var callHTTP = pipeline(($) =>
 
 // The head of any answer on its way to the caller.
 function passHead(start) {
+  if ($exchange && $exchange.isEnded) return undefined
   $status = start.head.status
   $trailers = undefined
   $passed = start.head
@@ -127,6 +135,14 @@ function passHead(start) {
   if (!split) return start
   $trailers = split.trailers
   return split.start
+}
+
+// A part of the body of any answer; nothing behind its end.
+function passData(data) {
+  if ($exchange && $exchange.isEnded) return undefined
+  $entry.sent = $entry.sent + data.size
+  if ($entry.record) keepBody($entry.record, 'sent', data)
+  return data
 }
 
 function passEnd(end) {
@@ -145,7 +161,7 @@ function beginContinue(head) {
 // Finds what is called. Gives an answer where nothing is.
 function route(head) {
   if (!absoluteForm(head)) return { status: 400, body: 'bad request' }
-  settleUpgrade(head.headers)
+  if (head.headers.upgrade !== undefined) settleUpgrade(head.headers)
   $request = describeRequest(head)
   $entry = beginEntry('outbound', $conn, $request)
   $call = undefined
@@ -176,15 +192,25 @@ function toService(world, service) {
   var merged = $request.path
   for (var i = 0; merged.includes('//'); i = i + 1) merged = merged.replaceAll('//', '/')
   $request.path = merged
-  var found = firstMatch(service.routes, $request)
+  var found = routeOf(service)
   if (!found) return { status: 404, body: 'no such route' }
   var plugins = world.plugins['outbound-http']
-  var answer = askPlugins(plugins, service.id, aboutRequest($request, undefined))
-  if (answer) return answer
+  if (plugins.length > 0) {
+    var answer = askPlugins(plugins, service.id, aboutRequest($request, undefined))
+    if (answer) return answer
+    $request.show = (head) => showPlugins(plugins, service.id, head)
+  }
   $entry.id = service.id
   $entry.isMesh = true
-  $request.show = (head) => showPlugins(plugins, service.id, head)
   return begin(world, found, service.retries, undefined)
+}
+
+// The route of a request. Where routes look at methods and paths alone, those that have been found are remembered with the configuration.
+function routeOf(service) {
+  if (!service.decisions) return firstMatch(service.routes, $request)
+  var text = $request.method + ' ' + $request.path
+  var found = service.decisions.known.get(text)
+  return found === undefined ? remember(service.decisions, text, firstMatch(service.routes, $request)) : found
 }
 
 function toOutside(world, authority, port) {
@@ -238,7 +264,7 @@ function use(upstream, retries, timeoutMs, way) {
     source: $conn.source,
     dialled: $conn.dialled,
     named: $request.named,
-    isAlone: streamed || Boolean($request.headers.upgrade),
+    isAlone: streamed || $request.headers.upgrade !== undefined,
     attempts: 0,
     isRetry: false,
     turn: breaker ? breaker.turn : 0,
@@ -260,8 +286,8 @@ var nowhere = pipeline(($) => $.replaceData().replaceMessage(() => new Message({
 // The head of an answer: repeat, or let it pass. What the pool makes itself where no one answers has no headers.
 function judge(start) {
   var head = start.head
-  var headers = head.headers || {}
   if (settleHead(head)) $call.failed = 'invalid'
+  var headers = head.headers || {}
   var local =
     $call.failed === 'invalid' || ((head.status === 502 || head.status === 504) && Object.keys(headers).length === 0)
   var answer = {
@@ -270,14 +296,14 @@ function judge(start) {
     grpcStatus: headers['grpc-status'] === undefined ? undefined : +headers['grpc-status'],
   }
   if (local) noteFailure(answer.local)
-  if (wantsRepeat(answer)) return new StreamEnd('Replay')
+  if ($call.retries && wantsRepeat(answer)) return new StreamEnd('Replay')
   if (local) return unreachable()
   $done = true
-  stopTryClock($call)
+  if ($call.tryClock) stopTryClock($call)
   $isDelimited = !$call.upstream.settings.http2 && head.status !== 101 && isDelimited(head)
   if (head.status === 101) settleUpgrade(head.headers)
   $isAwaited = $request.isGrpc && answer.grpcStatus === undefined && head.status === 200
-  if (!$isAwaited) count(head.status, answer.grpcStatus)
+  if (!$isAwaited && $call.upstream.breaker) count(head.status, answer.grpcStatus)
   finish(head, false)
   if ($request.show) $request.show(head)
   return start
@@ -387,7 +413,7 @@ function unreachable() {
 function localAnswer() {
   if ($answer.status === CONTINUE) return new MessageStart(continueHead())
   var parts = answerParts($answer, $request.isGrpc)
-  noteAnswer(parts.head, true)
+  noteAnswer(parts.head, true, Date.now())
   return answerEvents(parts)
 }
 
@@ -400,12 +426,13 @@ function count(status, grpcStatus) {
 }
 
 function finish(head, isLocal) {
-  countRequest($call.upstream, head, Date.now() - $since)
+  var now = Date.now()
+  countRequest($call.upstream, head, now - $since)
   if (!isLocal && $call.attempts > 0) countUpstream($call.upstream, 'upstream_rq_retry_success')
-  noteAnswer(head, isLocal)
+  noteAnswer(head, isLocal, now)
 }
 
-function noteAnswer(head, isLocal) {
+function noteAnswer(head, isLocal, now) {
   $entry.head = head
   $entry.isLocal = isLocal
   if ($call) {
@@ -413,12 +440,14 @@ function noteAnswer(head, isLocal) {
     $entry.gateway = $call.gateway
     $entry.attempts = $call.attempts + 1
   }
-  $entry.answered = Date.now()
+  $entry.answered = now
 }
 
 function leave() {
   leaveCall($call)
-  $conn.calls = $conn.calls.filter((call) => call !== $call)
+  var calls = $conn.calls
+  if (calls.length === 1 && calls[0] === $call) calls.pop()
+  else $conn.calls = calls.filter((call) => call !== $call)
   $call.upstream.load.requests = $call.upstream.load.requests - 1
 }
 
@@ -426,16 +455,23 @@ function leave() {
 function absoluteForm(head) {
   var path = head.path
   if (path.startsWith('/') || (path === '*' && head.method === 'OPTIONS')) return true
-  if (path.substring(0, 7).toLowerCase() !== 'http://') return false
+  var parts = recall(targets, path, partsOfURL)
+  if (parts.host === '') return false
+  if (!head.headers) head.headers = {}
+  head.headers.host = parts.host
+  head.path = parts.path
+  return true
+}
+
+// Host and path of a URL; no host for what has none.
+function partsOfURL(path) {
+  if (path.substring(0, 7).toLowerCase() !== 'http://') return { host: '' }
   var rest = path.substring(7)
   var slash = rest.indexOf('/')
   var mark = rest.indexOf('?')
   var end = slash < 0 ? mark : mark < 0 ? slash : Math.min(slash, mark)
   var host = end < 0 ? rest : rest.substring(0, end)
-  if (host === '' || host.includes('@')) return false
-  if (!head.headers) head.headers = {}
-  head.headers.host = host
-  head.path = end < 0 ? '/' : rest.substring(end)
-  if (!head.path.startsWith('/')) head.path = '/' + head.path
-  return true
+  if (host.includes('@')) return { host: '' }
+  var after = end < 0 ? '/' : rest.substring(end)
+  return { host, path: after.startsWith('/') ? after : '/' + after }
 }

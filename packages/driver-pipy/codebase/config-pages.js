@@ -6,8 +6,8 @@ export function configDump(config) {
   Object.keys(config || {}).forEach((name) => {
     if (name !== 'credentials') shown[name] = config[name]
   })
-  // What expressions have been asked before is none of it; see regex.js.
-  return JSON.stringify(shown, (key, value) => (key === 'memo' ? undefined : value))
+  // What has been decided before is none of it; see regex.js and world.js.
+  return JSON.stringify(shown, (key, value) => (key === 'memo' || key === 'decisions' ? undefined : value))
 }
 
 /** A line `<name>::<address>` for each address that the sidecar listens on. */

@@ -5,7 +5,7 @@
 
 /** No connections yet. `end` closes one that nothing is under way on. */
 export function makePool(end) {
-  return { end, open: 0, pending: 0, slots: [], waiting: [] }
+  return { end, open: 0, pending: 0, slots: [], idle: {}, waiting: [] }
 }
 
 /**
@@ -28,19 +28,23 @@ export function takeSlot(pool, wish) {
 
 /** Gives a slot back, or the wish for one up. A connection with something under way on it without a waiter is closed. */
 export function leaveSlot(pool, wish, isDone) {
-  settle(pool, wish)
-  pool.waiting = pool.waiting.filter((each) => each !== wish)
+  if (wish.isPending) settle(pool, wish)
+  if (pool.waiting.length > 0) pool.waiting = pool.waiting.filter((each) => each !== wish)
   var slot = wish.slot
   if (slot) {
     wish.slot = undefined
     slot.active = slot.active - 1
     slot.isWhole = false
-    slot.link.wishes = slot.link.wishes.filter((each) => each !== wish)
+    if (slot.active === 0) slot.link.wishes = []
+    else slot.link.wishes = slot.link.wishes.filter((each) => each !== wish)
     // Pipy tells no server of a call that was given up: others must not be kept on a connection that has to end for it.
     if (!isDone) forget(pool, slot)
-    if (slot.active === 0 && !pool.slots.includes(slot)) end(pool, slot.link)
+    if (slot.active === 0) {
+      if (slot.isForgotten) end(pool, slot.link)
+      else if (slot.capacity === 1) idleOf(pool, slot.key).push(slot)
+    }
   }
-  serve(pool)
+  if (pool.waiting.length > 0) serve(pool)
 }
 
 /**
@@ -74,7 +78,8 @@ export function linkClosed(pool, link) {
   if (link.isClosed) return
   link.isClosed = true
   pool.open = pool.open - 1
-  pool.slots = pool.slots.filter((slot) => slot.link !== link)
+  var slot = pool.slots.find((each) => each.link === link)
+  if (slot) forget(pool, slot)
   serve(pool)
 }
 
@@ -84,16 +89,33 @@ function newLink(address, gateway) {
 
 function shared(pool, wish) {
   if (wish.isSingle) return undefined
+  // The one that was used last, so that others may grow old.
+  if (wish.capacity === 1) {
+    var idle = pool.idle[wish.key]
+    return idle && idle.length > 0 ? idle[idle.length - 1] : undefined
+  }
+  var slots = pool.slots
+  var most = wish.isWhole ? 1 : wish.capacity
   var found = undefined
-  pool.slots.forEach((slot) => {
-    if (slot.key !== wish.key || slot.isWhole || slot.active >= (wish.isWhole ? 1 : slot.capacity)) return
-    // The youngest, so that others may grow old; one that is there rather than one that is being made.
-    if (!found || slot.link.isConnected || !found.link.isConnected) found = slot
-  })
+  for (var i = slots.length - 1; i >= 0; i = i - 1) {
+    var slot = slots[i]
+    if (slot.active < most && !slot.isWhole && slot.key === wish.key) {
+      // One that is there rather than one that is being made.
+      if (slot.link.isConnected) return slot
+      if (!found) found = slot
+    }
+  }
   return found
 }
 
+// Connections for one request at a time that have none, those last that were used last: they are found without a look at all others.
+function idleOf(pool, key) {
+  if (!pool.idle[key]) pool.idle[key] = []
+  return pool.idle[key]
+}
+
 function use(pool, slot, wish) {
+  if (slot.active === 0 && slot.capacity === 1) takeIdle(pool, slot)
   slot.active = slot.active + 1
   slot.isWhole = Boolean(wish.isWhole)
   slot.link.wishes.push(wish)
@@ -112,6 +134,8 @@ function openSlot(pool, wish) {
     active: 0,
     left,
     isWhole: false,
+    // Single ones are no one's before and after.
+    isForgotten: Boolean(wish.isSingle),
     link: newLink(wish.address, wish.gateway),
   }
   if (!wish.isSingle) pool.slots.push(slot)
@@ -146,7 +170,19 @@ function settle(pool, wish) {
 }
 
 function forget(pool, slot) {
+  if (slot.isForgotten) return
+  slot.isForgotten = true
   pool.slots = pool.slots.filter((each) => each !== slot)
+  takeIdle(pool, slot)
+}
+
+// Nothing may refer to a slot that is forgotten.
+function takeIdle(pool, slot) {
+  var idle = pool.idle[slot.key]
+  if (!idle) return
+  if (idle[idle.length - 1] === slot) idle.pop()
+  else pool.idle[slot.key] = idle.filter((each) => each !== slot)
+  if (pool.idle[slot.key].length === 0) delete pool.idle[slot.key]
 }
 
 // It counts as closed from now on: what waits need not wait for the end of what no one uses.

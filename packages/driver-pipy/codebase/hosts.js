@@ -1,7 +1,15 @@
 // Names of hosts: what requests and TLS handshakes say, and the tables that it is looked up in.
 
-/** Splits `host`, `host:port` and `[v6]:port`. The port is undefined if none is named, and NaN if it is no port. */
+import { makeMemo, recall } from './memo.js'
+
+var known = makeMemo(500, 256)
+
+/** Splits `host`, `host:port` and `[v6]:port`. The port is undefined if none is named, and NaN if it is no port. The result must not be changed. */
 export function splitAuthority(text) {
+  return recall(known, text, split)
+}
+
+function split(text) {
   var low = text.toLowerCase()
   var bracket = low.indexOf(']')
   if (low.startsWith('[') && bracket > 0) {

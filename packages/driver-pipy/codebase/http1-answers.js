@@ -1,7 +1,7 @@
 // Answers over HTTP/1.1, as they continue to Pipy: one for each request, checked and rewritten. Whatever else comes ends the connection, so that it never
 // becomes the answer to somebody else.
 
-import { bodyInChunks, bodyOfLength, bodyUntilEnd, readBody } from './http1-body.js'
+import { bodyInChunks, bodyOfLength, bodyUntilEnd, passesWhole, readBody } from './http1-body.js'
 import { readAnswerHead, writeAnswerHead, writeRefusedAnswer } from './http1-head.js'
 import { makeHeadBuffer, takeHead, textOfHead } from './http1-input.js'
 import { countRefusedMessage } from './framing-counts.js'
@@ -11,15 +11,21 @@ var withLength = ['POST', 'PUT', 'PATCH', 'HEAD']
 
 /** A connection that nothing was asked over. */
 export function makeAnswerReader() {
-  return { at: 'idle', head: makeHeadBuffer(), body: undefined, request: undefined, trailers: undefined }
+  return {
+    at: 'idle',
+    head: makeHeadBuffer(),
+    body: undefined,
+    request: undefined,
+    trailers: undefined,
+  }
 }
 
 /** A request goes out. */
 export function requestSent(reader, head) {
-  reader.request = { method: head.method, isUpgrade: Boolean(head.headers && head.headers.upgrade) }
+  var headers = head.headers || {}
+  reader.request = { method: head.method, isUpgrade: headers.upgrade !== undefined }
   reader.trailers = undefined
-  reader.saysNoLength =
-    Boolean(head.headers) && head.headers['content-length'] === '0' && !withLength.includes(head.method)
+  reader.saysNoLength = headers['content-length'] === '0' && !withLength.includes(head.method)
   if (reader.at === 'idle') reader.at = 'head'
 }
 
@@ -44,6 +50,7 @@ export function withTrailers(reader, end) {
  */
 export function readAnswers(reader, data) {
   if (reader.at === 'passing') return data
+  if (reader.at === 'body' && passesWhole(reader.body, data)) return data
   var out = new Data()
   for (var left = data.size; left > 0; left = data.size) {
     if (reader.at === 'over') {
@@ -87,7 +94,9 @@ function readHead(reader, data, out) {
   var bytes = takeHead(reader.head, data)
   if (bytes === 'more') return false
   var head =
-    bytes === 'large' ? { status: 502, reason: 'size' } : readAnswerHead(textOfHead(reader.head, bytes), reader.request)
+    bytes === 'large' || bytes === 'invalid'
+      ? { status: 502, reason: bytes === 'large' ? 'size' : 'line end' }
+      : readAnswerHead(textOfHead(reader.head, bytes), reader.request)
   if (head.status !== undefined) {
     countRefusedMessage('answer', head.reason)
     reader.at = 'over'

@@ -2,13 +2,19 @@
 // Trailers are kept aside.
 
 import { NUL, readTrailer } from './http1-head.js'
+import { makeMemo, recall } from './memo.js'
 
-var LF = 10
+var LF = '0a'
+// A line is looked for so many bytes at a time.
+var LOOK_BYTES = 64
+// Longer pieces are not looked at as a text: few chunks are whole in them.
+var MAX_PLAIN_BYTES = 4096
 var MAX_LINE_BYTES = 1024
 var MAX_TRAILER_BYTES = 16384
 // 2^52 - 1: as many digits as numbers hold exactly.
 var MAX_SIZE_DIGITS = 13
 var digits = '0123456789abcdef'
+var plainSizes = makeMemo(500, 16)
 
 /** A body of so many bytes. */
 export function bodyOfLength(length) {
@@ -36,6 +42,13 @@ export function bodyUntilEnd() {
   return { kind: 'end', isDone: false, fault: undefined }
 }
 
+/** True for the middle of a body with a length: all of `data` belongs to it, and is counted by this. */
+export function passesWhole(body, data) {
+  if (body.kind !== 'length' || data.size >= body.left) return false
+  body.left = body.left - data.size
+  return true
+}
+
 /**
  * Takes what belongs to a body out of `data`. Afterwards `isDone` says whether that was its end, and `fault` what is wrong with it.
  *
@@ -44,7 +57,7 @@ export function bodyUntilEnd() {
 export function readBody(body, data) {
   if (body.kind === 'chunks') return readChunks(body, data)
   if (body.kind === 'end') return writeChunk(new Data(), data.shift(data.size))
-  var part = data.shift(Math.min(body.left, data.size))
+  var part = data.shift(body.left < data.size ? body.left : data.size)
   body.left = body.left - part.size
   body.isDone = body.left === 0
   return part
@@ -52,6 +65,7 @@ export function readBody(body, data) {
 
 function readChunks(body, data) {
   var out = new Data()
+  if (body.at === 'size' && body.line === '' && data.size <= MAX_PLAIN_BYTES) passPlainChunks(body, data, out)
   for (var left = data.size; left > 0 && !body.isDone && !body.fault; left = data.size) {
     if (body.at === 'data') {
       var part = data.shift(Math.min(body.left, data.size))
@@ -66,6 +80,39 @@ function readChunks(body, data) {
     }
   }
   return out
+}
+
+// Whole chunks that are written as they would be written here pass as they are; the rest is read line by line. Each byte is a character here.
+function passPlainChunks(body, data, out) {
+  var text = data.toString()
+  if (text === undefined || text.length !== data.size) return
+  var at = 0
+  for (var isPlain = true; isPlain; isPlain = isPlain && !body.isDone) {
+    var end = text.indexOf('\r\n', at)
+    var size = end < 0 ? undefined : recall(plainSizes, text.substring(at, end), plainSize)
+    if (size === undefined || size < 0) isPlain = false
+    else if (size === 0) {
+      isPlain = false
+      if (text.substring(end, end + 4) === '\r\n\r\n') {
+        at = end + 4
+        body.isDone = true
+      }
+    } else {
+      var next = end + size + 4
+      isPlain = next <= text.length && text.substring(next - 2, next) === '\r\n' && body.total + size <= body.maxBytes
+      if (isPlain) {
+        body.total = body.total + size
+        at = next
+      }
+    }
+  }
+  if (at > 0) out.push(data.shift(at))
+}
+
+// Negative for a size that is written in another way.
+function plainSize(line) {
+  var size = sizeOf(line)
+  return size !== undefined && (size === 0 ? line === '0' : hexOf(size) === line) ? size : -1
 }
 
 function readLine(body, line, out) {
@@ -94,12 +141,11 @@ function readLine(body, line, out) {
 // True if the line in `body.line` is whole.
 function takeLine(body, data) {
   var room = MAX_LINE_BYTES - body.line.length
-  var taken = 0
-  var part = data.shiftTo((byte) => {
-    taken = taken + 1
-    return byte === LF || taken > room
-  })
-  var text = part.toString()
+  var hex = new Data(data).shift(LOOK_BYTES).toString('hex')
+  var at = hex.indexOf(LF)
+  for (var odd = at; odd >= 0 && odd % 2 === 1; odd = at) at = hex.indexOf(LF, odd + 1)
+  var taken = at < 0 ? hex.length / 2 : at / 2 + 1
+  var text = data.shift(taken).toString()
   if (text === undefined || taken > room) {
     body.fault = 'line'
     return false

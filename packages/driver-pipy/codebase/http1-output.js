@@ -24,7 +24,7 @@ export function beginAnswer(writer, head, isOld) {
 
 /** What the caller gets of what Pipy has written: undefined for nothing. */
 export function writeAnswer(writer, data) {
-  if (writer.at === 'passing') return isLastChunk(writer, data) ? lastChunk(writer.head.trailers) : data
+  if (writer.at === 'passing') return data.size === 5 && hasTrailers(writer) ? lastChunk(writer.head.trailers) : data
   if (writer.at === 'continue') {
     writer.at = 'passing'
     return new Data('HTTP/1.1 100 Continue\r\n\r\n')
@@ -34,14 +34,25 @@ export function writeAnswer(writer, data) {
     // Pipy says a length where the workload has said none.
     if (writer.head.status === 304 && writer.length === undefined) return without(data, NO_LENGTH)
     if (writer.length === undefined && !writer.isOld) return data
-    var parts = (data.toString() || '').split(CHUNKED)
-    if (parts.length !== 2) return data
+    var text = data.toString() || ''
+    var at = text.indexOf(CHUNKED)
+    if (at < 0) return data
     writer.at = 'body'
-    if (writer.length !== undefined)
-      return new Data(parts[0] + '\r\ncontent-length: ' + writer.length + '\r\n' + parts[1])
+    if (writer.length !== undefined) {
+      return new Data(
+        text.substring(0, at) + '\r\ncontent-length: ' + writer.length + '\r\n' + text.substring(at + CHUNKED.length),
+      )
+    }
     // HTTP/1.0 knows no other end of an answer whose length is not known.
     writer.isLast = true
-    return new Data(parts[0] + '\r\n' + parts[1].split(KEPT).join(CLOSED))
+    return new Data(
+      text.substring(0, at) +
+        '\r\n' +
+        text
+          .substring(at + CHUNKED.length)
+          .split(KEPT)
+          .join(CLOSED),
+    )
   }
   // One chunk: its size, the bytes, and a line end on either side of them.
   var digits = sizeDigits(data.size)
@@ -59,9 +70,9 @@ function without(data, line) {
   return parts.length === 2 ? new Data(parts.join('\r\n')) : data
 }
 
-// No other chunk is as short.
-function isLastChunk(writer, data) {
-  return data.size === 5 && writer.head && writer.head.trailers && writer.head.status !== 101
+// No other chunk is as short as the last one.
+function hasTrailers(writer) {
+  return writer.head && writer.head.trailers && writer.head.status !== 101
 }
 
 function lastChunk(trailers) {

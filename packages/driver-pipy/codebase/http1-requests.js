@@ -1,6 +1,6 @@
 // Requests over HTTP/1.1, as they continue to Pipy: checked and rewritten, one by one. HTTP/2 passes as it is.
 
-import { bodyInChunks, bodyOfLength, readBody } from './http1-body.js'
+import { bodyInChunks, bodyOfLength, passesWhole, readBody } from './http1-body.js'
 import { MAX_BODY_BYTES, readRequestHead, writeRequestHead } from './http1-head.js'
 import { writeContinueRequest, writeRefusedRequest } from './http1-head.js'
 import { makeHeadBuffer, takeHead, textOfHead } from './http1-input.js'
@@ -9,6 +9,9 @@ import { countRefusedMessage } from './framing-counts.js'
 var PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 // Requests that a caller may send ahead of their answers.
 var MAX_AHEAD = 100
+
+var TOO_LARGE = { status: 431, reason: 'size' }
+var INVALID = { status: 400, reason: 'line end' }
 
 /** A connection that nothing has come over; `canContinue` if requests of writeContinueRequest (http1-head.js) are answered. */
 export function makeRequestReader(canContinue) {
@@ -30,6 +33,7 @@ export function makeRequestReader(canContinue) {
  */
 export function readRequests(reader, data) {
   if (reader.at === 'passing') return data
+  if (reader.at === 'body' && passesWhole(reader.body, data)) return data
   var out = new Data()
   for (var left = data.size; left > 0; left = data.size) {
     if (reader.at === 'over') {
@@ -77,9 +81,7 @@ function readHead(reader, data, out) {
   // An empty line before a request (RFC 9112, section 2.2).
   if (bytes.size === 4) return
   var head =
-    bytes === 'large'
-      ? { status: 431, reason: 'size' }
-      : readRequestHead(withoutEmptyLine(textOfHead(reader.head, bytes)))
+    bytes === 'large' ? TOO_LARGE : bytes === 'invalid' ? INVALID : readRequestHead(headText(reader.head, bytes))
   reader.ahead = reader.ahead + 1
   if (reader.ahead > MAX_AHEAD) head = { status: 429, reason: 'pipelined' }
   if (head.status !== undefined) {
@@ -110,7 +112,8 @@ function begin(reader, body) {
 }
 
 // One empty line may stand before a request (RFC 9112, section 2.2).
-function withoutEmptyLine(text) {
+function headText(buffer, bytes) {
+  var text = textOfHead(buffer, bytes)
   return text !== undefined && text.startsWith('\r\n') ? text.substring(2) : text
 }
 

@@ -16,11 +16,9 @@ export function beginHTTP(conn, canContinue) {
 
 /** The exchange of a request whose head Pipy has read; see one-end.js. Requests continue as HTTP/1.1, whatever the caller speaks. */
 export function beginExchange(conn, head) {
-  var isHttp1 = head.protocol === 'HTTP/1.1' || head.protocol === 'HTTP/1.0'
-  var exchange = makeExchange(isHttp1)
   conn.isOld = head.protocol === 'HTTP/1.0'
   if (conn.isOld) head.protocol = 'HTTP/1.1'
-  return exchange
+  return makeExchange(head.protocol === 'HTTP/1.1')
 }
 
 /** The head of an answer that Pipy is about to write. */
@@ -87,7 +85,7 @@ export function isStreamed(conn, request) {
   if (headers['transfer-encoding'] !== undefined) return true
   var length = headers['content-length']
   if (length !== undefined) return +length > LONGEST_KEPT
-  return Boolean(conn.requests.isHttp2) && withBody.includes(request.method)
+  return conn.requests.isHttp2 === true && withBody.includes(request.method)
 }
 
 // One request over one connection.

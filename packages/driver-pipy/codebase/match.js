@@ -18,6 +18,11 @@ export function matchesRequest(match, request) {
   return true
 }
 
+/** True if all that a list of conditions looks at is the method and the path of a request. */
+export function looksAtPathsOnly(list) {
+  return list.every((element) => element.match.headers === undefined)
+}
+
 /** True if a condition holds for other ways to read the path of a request too. What is compared as text names the very path that is sent. */
 export function matchesReadings(match, readings) {
   if (match.path === undefined || match.path.exact !== undefined) return true
@@ -46,5 +51,8 @@ export function headerValue(name, request) {
 
 /** The first element of a list whose condition holds, or undefined. */
 export function firstMatch(list, request) {
-  return list.find((element) => matchesRequest(element.match, request))
+  for (var i = 0; i < list.length; i = i + 1) {
+    if (matchesRequest(list[i].match, request)) return list[i]
+  }
+  return undefined
 }

@@ -11,8 +11,12 @@ export function recall(memo, text, compute) {
   if (text.length > memo.longest) return compute(text)
   var known = memo.known.get(text)
   if (known !== undefined) return known
-  known = compute(text)
-  if (known === undefined) return undefined
+  return remember(memo, text, compute(text))
+}
+
+/** Keeps what holds for a text, and gives it back. Undefined is not kept. */
+export function remember(memo, text, known) {
+  if (known === undefined || text.length > memo.longest) return known
   if (memo.count >= memo.most) {
     memo.known = new Map()
     memo.count = 0

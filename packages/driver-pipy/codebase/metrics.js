@@ -3,12 +3,14 @@
 import { escapeLabel, histogramLines } from './exposition.js'
 import { addTo, countsOf, makeUpstreamCounts, upstreamLines } from './upstream-metrics.js'
 import { arrivalLines, tunnelLines } from './tunnel-counts.js'
+import { makeMemo, recall } from './memo.js'
 import { refusedMessages } from './framing-counts.js'
 import { state, trackedConnections } from './state.js'
 
 var upstreams = makeUpstreamCounts()
-var requests = {}
+// Requests by the labels of both workloads, and by the names that answers have come with.
 var durations = {}
+var known = { workload: undefined, texts: undefined }
 var pluginFailures = {}
 var labelNames = ['namespace', 'kind', 'name', 'pod']
 var limits = [0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000]
@@ -40,40 +42,74 @@ export var recordCounts = { sent: 0, dropped: 0, batches: 0, failures: 0 }
 export function workloadHeaders(head) {
   var config = state.world.config
   if (!config.requestMetrics) return
-  var own = ownLabels(config.workload)
+  var own = config.workload
   if (!head.headers) head.headers = {}
-  labelNames.forEach((label) => void (head.headers['osm-stats-' + label] = own[label]))
+  var headers = head.headers
+  headers['osm-stats-namespace'] = own.namespace
+  headers['osm-stats-kind'] = own.kind
+  headers['osm-stats-name'] = own.name
+  headers['osm-stats-pod'] = own.instance
 }
 
 /** Counts an answer that the workload gets, and takes the names of the other workload out of it. */
 export function countRequest(upstream, head, tookMs) {
-  addTo(countsFor(upstream).statuses, '' + head.status, 1)
-  var headers = head.headers || {}
-  if (!state.world.config.requestMetrics || !upstream.settings.tls) {
-    labelNames.forEach((label) => void delete headers['osm-stats-' + label])
-    return
+  var statuses = (upstream.counts || countsFor(upstream)).statuses
+  statuses[head.status] = (statuses[head.status] || 0) + 1
+  var headers = head.headers
+  var config = state.world.config
+  if (config.requestMetrics && upstream.settings.tls) {
+    var series = seriesOf(config.workload, headers || {})
+    series.answers[head.status] = (series.answers[head.status] || 0) + 1
+    series.sum = series.sum + tookMs
+    series.count = series.count + 1
+    var bucket = 0
+    for (var i = 0; i < limits.length && tookMs > limits[i]; i = i + 1) bucket = i + 1
+    if (bucket < limits.length) series.counts[bucket] = series.counts[bucket] + 1
   }
-  var labels = []
-  var own = ownLabels(state.world.config.workload)
-  labelNames.forEach((label) => void labels.push('source_' + label + '="' + escapeLabel(own[label]) + '"'))
-  labelNames.forEach((label) => {
-    labels.push('destination_' + label + '="' + escapeLabel(headers['osm-stats-' + label] || 'unknown') + '"')
-    delete headers['osm-stats-' + label]
-  })
-  var text = labels.join(',')
-  addTo(requests, 'osm_request_total{response_code="' + head.status + '",' + text + '}', 1)
-  if (!durations[text]) durations[text] = { buckets: {}, sum: 0, count: 0 }
-  var series = durations[text]
-  series.sum = series.sum + tookMs
-  series.count = series.count + 1
-  limits.forEach((limit) => {
-    if (tookMs <= limit) series.buckets[limit] = (series.buckets[limit] || 0) + 1
-  })
+  if (!headers) return
+  delete headers['osm-stats-namespace']
+  delete headers['osm-stats-kind']
+  delete headers['osm-stats-name']
+  delete headers['osm-stats-pod']
+}
+
+// What is counted of the workload that has answered, whose names stand in its headers.
+function seriesOf(workload, headers) {
+  if (known.workload !== workload) known = { workload, texts: makeMemo(1000, 1024) }
+  var names =
+    headers['osm-stats-namespace'] +
+    '\n' +
+    headers['osm-stats-kind'] +
+    '\n' +
+    headers['osm-stats-name'] +
+    '\n' +
+    headers['osm-stats-pod']
+  var found = known.texts.known.get(names)
+  if (found) return found
+  return recall(known.texts, names, () => seriesByText(labelsText(workload, headers)))
+}
+
+function seriesByText(text) {
+  if (!durations[text]) durations[text] = { answers: {}, counts: limits.map(() => 0), sum: 0, count: 0 }
+  return durations[text]
+}
+
+function labelsText(workload, headers) {
+  var own = ownLabels(workload)
+  return labelNames
+    .map((label) => 'source_' + label + '="' + escapeLabel(own[label]) + '"')
+    .concat(
+      labelNames.map(
+        (label) => 'destination_' + label + '="' + escapeLabel(headers['osm-stats-' + label] || 'unknown') + '"',
+      ),
+    )
+    .join(',')
 }
 
 /** Counts what becomes of a connection or a request, by a name of upstream-metrics.js. */
 export function countUpstream(upstream, name) {
-  addTo(countsFor(upstream).numbers, name, 1)
+  var numbers = (upstream.counts || countsFor(upstream)).numbers
+  numbers[name] = (numbers[name] || 0) + 1
 }
 
 /** The numbers of an upstream by name, for what is counted too often to look them up each time. */
@@ -164,21 +200,44 @@ function sampleLines() {
 }
 
 function requestLines() {
-  var totals = Object.keys(requests).sort()
-  if (totals.length === 0) return []
-  var lines = ['# TYPE osm_request_total counter'].concat(totals.map((key) => key + ' ' + requests[key]))
-  lines.push('# TYPE osm_request_duration_ms histogram')
-  Object.keys(durations)
+  var texts = Object.keys(durations).sort()
+  if (texts.length === 0) return []
+  var totals = {}
+  texts.forEach((text) =>
+    Object.entries(durations[text].answers).forEach(
+      (entry) => void (totals['osm_request_total{response_code="' + entry[0] + '",' + text + '}'] = entry[1]),
+    ),
+  )
+  var lines = ['# TYPE osm_request_total counter']
+  Object.keys(totals)
     .sort()
-    .forEach((labels) =>
-      histogramLines('osm_request_duration_ms', labels, limits, durations[labels]).forEach(
-        (line) => void lines.push(line),
-      ),
-    )
+    .forEach((key) => void lines.push(key + ' ' + totals[key]))
+  lines.push('# TYPE osm_request_duration_ms histogram')
+  texts.forEach((text) =>
+    histogramLines('osm_request_duration_ms', text, limits, histogramOf(durations[text])).forEach(
+      (line) => void lines.push(line),
+    ),
+  )
   return lines
 }
 
+// Each bucket holds those before it.
+function histogramOf(series) {
+  var buckets = {}
+  var sum = 0
+  limits.forEach((limit, i) => {
+    sum = sum + series.counts[i]
+    buckets[limit] = sum
+  })
+  return { buckets, sum: series.sum, count: series.count }
+}
+
 function countsFor(upstream) {
+  if (!upstream.counts) upstream.counts = lookedUp(upstream)
+  return upstream.counts
+}
+
+function lookedUp(upstream) {
   return countsOf(upstreams, upstream.id, (id) => Boolean(state.world.upstreams[id]) || id === 'passthrough')
 }
 

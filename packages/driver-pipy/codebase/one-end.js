@@ -1,7 +1,7 @@
 // The end of an answer over HTTP/1.1. Pipy frees what an answer goes through as soon as that has ended, and then crashes if anything else comes: the end of the request, or
 // that of a connection. So an answer does not end before its request, and nothing follows its end.
 
-/** A request whose head has come; `isHeld` for HTTP/1.1. */
+/** A request whose head has come; `isHeld` for HTTP/1.1. Nothing of an answer may go on once it `isEnded`. */
 export function makeExchange(isHeld) {
   return { isHeld, isRead: false, isEnded: false, release: undefined }
 }
@@ -32,11 +32,6 @@ export function answerEnded(exchange, end, status) {
       resolve(end)
     }
   })
-}
-
-/** Anything else of the answer: undefined behind its end. */
-export function beforeEnd(exchange, event) {
-  return exchange && exchange.isEnded ? undefined : event
 }
 
 /** The end of what an answer goes through: undefined where that of the answer itself is still to come, which would be lost behind it. */

@@ -20,10 +20,17 @@ export function acceptedPath(text, keepsEscapedSlashes) {
   var cut = text.indexOf('?')
   var query = cut < 0 ? '' : text.substring(cut)
   if (query !== '' && (query.includes('#') || notAscii.test(query))) return undefined
-  var found = recall(keepsEscapedSlashes ? keeping : refusing, cut < 0 ? text : text.substring(0, cut), (path) =>
-    read(path, keepsEscapedSlashes),
-  )
+  var path = cut < 0 ? text : text.substring(0, cut)
+  var found = keepsEscapedSlashes ? recall(keeping, path, readKeeping) : recall(refusing, path, readRefusing)
   return found.path === undefined ? undefined : { path: found.path, query, readings: found.readings }
+}
+
+function readKeeping(path) {
+  return read(path, true)
+}
+
+function readRefusing(path) {
+  return read(path, false)
 }
 
 // What is decided on a path without its query: an object without a path where it is refused.

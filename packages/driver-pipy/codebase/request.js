@@ -5,6 +5,7 @@ export function describeRequest(head) {
   var headers = head.headers || {}
   var full = head.path
   var cut = full.indexOf('?')
+  var type = headers['content-type']
   return {
     method: head.method,
     path: cut < 0 ? full : full.substring(0, cut),
@@ -14,7 +15,7 @@ export function describeRequest(head) {
     scheme: head.scheme || 'http',
     protocol: head.protocol || 'HTTP/2',
     headers,
-    isGrpc: ('' + (headers['content-type'] || '')).startsWith('application/grpc'),
+    isGrpc: type !== undefined && ('' + (type || '')).startsWith('application/grpc'),
   }
 }
 

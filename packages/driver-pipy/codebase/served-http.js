@@ -5,17 +5,18 @@ import { PLAIN_IDLE_SECONDS } from './idle.js'
 import { firstMatch, matchesReadings, matchesRequest } from './match.js'
 import { acceptedPath, hasEscapedSlash } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
-import { makeMemo, recall } from './memo.js'
+import { makeMemo, recall, remember } from './memo.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
 import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
+import { keepBody } from './remote-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
 import { countLimitedRequest, workloadHeaders } from './metrics.js'
 import { isBrokenOff, isDelimited } from './whole.js'
 import { CONTINUE, continueHead, settleHead } from './http1-head.js'
 import { withTrailers } from './http1-answers.js'
-import { answerEnded, beforeEnd, requestEnded, streamEnded } from './one-end.js'
+import { answerEnded, requestEnded, streamEnded } from './one-end.js'
 import { answerBegins, answerEnds, answersFor, askerOf, beginExchange, beginHTTP } from './http1.js'
 import { isStreamed, streamRequest } from './http1.js'
 import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-intake.js'
@@ -24,7 +25,7 @@ import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-int
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
 // Headers that give orders to proxies. Policy alone says what they would say.
 var orderPrefix = 'x-envoy-'
-var withheld = makeMemo(500, 64)
+var withheld = makeMemo(500, 1024)
 
 // Says which setting lets such a path through.
 var escapedSlashHint = ': it has an escaped slash or backslash, see spec.traffic.escapedSlashes of the MeshConfig'
@@ -68,7 +69,7 @@ export var serveHTTP = pipeline(($) =>
     .to(($) =>
       $.handleMessageStart((start) => {
         var refusal = settleHead(start.head, $conn.requests)
-        settleUpgrade(start.head.headers)
+        if (start.head.headers.upgrade !== undefined) settleUpgrade(start.head.headers)
         removeWithheldHeaders(start.head.headers)
         $request = describeRequest(start.head)
         $entry = refusal === CONTINUE ? noEntry() : beginEntry('inbound', $conn, $request)
@@ -79,8 +80,10 @@ export var serveHTTP = pipeline(($) =>
         $answer = refusal ? { status: refusal } : decide(start.head)
       })
         .handleData((data) => noteData($entry, 'received', data))
-        .handleMessageEnd(() => void ($entry.read = Date.now()))
-        .handleMessageEnd(() => requestEnded($exchange))
+        .handleMessageEnd(() => {
+          $entry.read = Date.now()
+          requestEnded($exchange)
+        })
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
         // Where a connection ends before a request has come, there is neither.
         .pipe(() => ($answer || !$local ? 'answer' : $local.isStreamed ? 'stream' : 'forward'), {
@@ -134,11 +137,9 @@ export var serveHTTP = pipeline(($) =>
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
         })
-        .handleData((data) => noteData($entry, 'sent', data))
         .replaceMessageStart(passHead)
+        .replaceData(passData)
         .replaceMessageEnd(passEnd)
-        .replaceData((data) => beforeEnd($exchange, data))
-        .replaceMessageStart((start) => beforeEnd($exchange, start))
         .replaceStreamEnd((end) => streamEnded($exchange, end))
         .onEnd(() => $entry && writeEntry($entry)),
     )
@@ -162,6 +163,7 @@ var connectLocal = pipeline(($) =>
 
 // The head of any answer on its way to the caller.
 function passHead(start) {
+  if ($exchange && $exchange.isEnded) return undefined
   $status = start.head.status
   $trailers = undefined
   $passed = start.head
@@ -170,6 +172,14 @@ function passHead(start) {
   $trailers = split.trailers
   // A sidecar decides by the head whether to try again.
   return $conn.kind === 'mesh' ? start : split.start
+}
+
+// A part of the body of any answer; nothing behind its end.
+function passData(data) {
+  if ($exchange && $exchange.isEnded) return undefined
+  $entry.sent = $entry.sent + data.size
+  if ($entry.record) keepBody($entry.record, 'sent', data)
+  return data
 }
 
 function passEnd(end) {
@@ -199,9 +209,9 @@ function decide(head) {
   $request.path = path.path
   $request.fullPath = path.path + path.query
   head.path = $request.fullPath
-  if (!isAllowed($port)) return { status: 403, body: 'access denied' }
+  if (!isAllowedHere($port)) return { status: 403, body: 'access denied' }
   var rules = $conn.kind === 'mesh' ? $port.rules.limits : $port.limits
-  var own = firstMatch(rules, $request)
+  var own = rules.length > 0 ? firstMatch(rules, $request) : undefined
   var limit = own ? own.limit : $port.requestLimit
   var bucket = own ? own.bucket : $port.requestBucket
   if (limit) {
@@ -209,13 +219,16 @@ function decide(head) {
     countLimitedRequest(isTaken)
     if (!isTaken) return { status: limit.status, headers: limit.headers }
   }
-  removeOtherSpellings(head.headers, $port.namedHeaders || [])
-  var answer = askPlugins(state.world.plugins['inbound-http'], $port.id, aboutRequest($request, $conn.principal))
-  if (answer) return answer
+  if ($port.namedHeaders) removeOtherSpellings(head.headers, $port.namedHeaders)
+  var plugins = state.world.plugins['inbound-http']
+  if (plugins.length > 0) {
+    var answer = askPlugins(plugins, $port.id, aboutRequest($request, $conn.principal))
+    if (answer) return answer
+  }
   var name = $port.local + ' ' + $port.protocol
   var streamed = $port.protocol !== 'http2' && isStreamed($conn, $request)
   // An upgraded connection has no one else on it, so that it can be ended when access is withdrawn.
-  var isAlone = streamed || Boolean($request.headers.upgrade)
+  var isAlone = streamed || $request.headers.upgrade !== undefined
   $local = { isAlone, isStreamed: streamed, key: isAlone ? makeKey(name) : takeKey($conn, name), address: $port.local }
   $local.link = $local.key.link
   $entry.cluster = $port.id
@@ -226,9 +239,9 @@ function decide(head) {
 
 // Each request under way has a key, and with it a connection, to itself. What a connection holds must not hold its key: Pipy closes those whose keys are gone.
 function takeKey(conn, name) {
-  var idle = conn.keys[name] || []
-  conn.keys[name] = idle
-  return idle.length > 0 ? idle.pop() : makeKey(name)
+  var idle = conn.keys[name]
+  if (!idle) conn.keys[name] = []
+  return idle && idle.length > 0 ? idle.pop() : makeKey(name)
 }
 
 function makeKey(name) {
@@ -241,9 +254,15 @@ function leaveKey(conn, local) {
 
 // No rule may look at them either: anyone who calls could meet it.
 function removeWithheldHeaders(headers) {
-  Object.keys(headers || {}).forEach((name) => {
-    if (recall(withheld, name, isWithheld)) delete headers[name]
-  })
+  if (!headers) return
+  var names = Object.keys(headers)
+  var found = recall(withheld, names.join(' '), withheldAmong)
+  for (var i = 0; i < found.length; i = i + 1) delete headers[found[i]]
+}
+
+// Names have no spaces.
+function withheldAmong(names) {
+  return names.split(' ').filter(isWithheld)
 }
 
 // Applications behind CGI or WSGI read `x_role` and `x-role` as one header: what no rule has looked at does not come in under a name that one looks at.
@@ -268,6 +287,14 @@ function fold(name) {
 function isHealthCheck(head) {
   var check = state.world.config.healthCheck
   return Boolean(check && $conn.kind === 'mesh' && head.path === check.path && head.headers[check.header] === '1')
+}
+
+// The same as isAllowed. Where rules look at methods and paths alone, what they say of a caller is remembered with the configuration; it was never asked of another port.
+function isAllowedHere(port) {
+  if (!port.decisions || $conn.principal === undefined || $request.readings.length > 0) return isAllowed(port)
+  var text = $conn.principal + ' ' + $request.method + ' ' + $request.path
+  var found = port.decisions.known.get(text)
+  return found === undefined ? remember(port.decisions, text, isAllowed(port)) : found
 }
 
 function isAllowed(port) {
@@ -336,7 +363,8 @@ function finish(start) {
   }
   $isDelimited = $port.protocol !== 'http2' && head.status !== 101 && isDelimited(head)
   if ($conn.kind === 'mesh') workloadHeaders(head)
-  showPlugins(state.world.plugins['inbound-http'], $port.id, head)
+  var plugins = state.world.plugins['inbound-http']
+  if (plugins.length > 0) showPlugins(plugins, $port.id, head)
   noteAnswer(head, false)
   return start
 }

@@ -2,7 +2,7 @@
 
 import { leaveSlot, takeSlot } from './connections.js'
 import { countUpstream } from './metrics.js'
-import { occupy, pickEndpoint } from './upstream.js'
+import { pickEndpoint } from './upstream.js'
 import { pickGateway } from './gateways.js'
 
 /**
@@ -16,30 +16,33 @@ export function beginTry(call) {
   call.isAnswered = false
   call.isCounted = false
   call.ready = true
-  if (call.isOver || !pickEndpoint(call) || !pickGateway(call)) return
-  call.vacate = occupy(call)
+  call.gateway = undefined
+  if (call.isOver || !pickEndpoint(call) || (call.way && !pickGateway(call))) return
+  var byAddress = call.upstream.load.byAddress
+  byAddress[call.address] = (byAddress[call.address] || 0) + 1
+  call.countedAddress = call.address
   countUpstream(call.upstream, 'upstream_rq_total')
   var settings = call.upstream.settings
   call.limits = settings
   call.capacity = settings.http2 ? 100 : 1
   call.isSingle = call.isAlone
   // A try is cut off by closing its connection, which no one else may have then.
-  call.isWhole = call.timeoutMs > 0 || tryTimeout(call) > 0
+  call.isWhole = call.timeoutMs > 0 || (call.retries !== undefined && call.retries.tryTimeoutMs > 0)
   var found = takeSlot(call.upstream.pool, call)
   if (found === 'full') {
     call.failed = 'overflow'
     countUpstream(call.upstream, 'upstream_rq_pending_overflow')
   } else if (found === 'wait')
     call.ready = new Promise((resolve) => void (call.give = (slot) => resolve(take(call, slot))))
-  else take(call, found)
-  if (call.isSent) startTryClock(call)
+  else call.link = found.link
+  if (call.isSent && call.retries) startTryClock(call)
 }
 
 /** Ends a try, whatever has come of it. */
 export function endTry(call) {
-  stop(call, 'tryClock')
+  if (call.tryClock) stop(call, 'tryClock')
   call.give = undefined
-  if (call.vacate) call.vacate()
+  if (call.countedAddress !== undefined) leaveAddress(call)
   leaveSlot(call.upstream.pool, call, call.isAnswered)
   if (call.isRetry) call.upstream.load.retries = call.upstream.load.retries - 1
   call.isRetry = false
@@ -48,7 +51,7 @@ export function endTry(call) {
 /** The whole request has been read: time runs from now on. */
 export function startClocks(call) {
   call.isSent = true
-  startTryClock(call)
+  if (call.retries) startTryClock(call)
   if (call.timeoutMs > 0) {
     start(call, 'clock', call.timeoutMs, () => {
       call.isOver = true
@@ -60,12 +63,12 @@ export function startClocks(call) {
 
 /** The answer has begun: what follows has the time of the whole request only. */
 export function stopTryClock(call) {
-  stop(call, 'tryClock')
+  if (call.tryClock) stop(call, 'tryClock')
 }
 
 /** No one waits for the answer any more. */
 export function leaveCall(call) {
-  stop(call, 'clock')
+  if (call.clock) stop(call, 'clock')
   endTry(call)
 }
 
@@ -97,12 +100,17 @@ function take(call, slot) {
   return true
 }
 
-function tryTimeout(call) {
-  return call.retries ? call.retries.tryTimeoutMs : undefined
+// Nothing is under way at the address of a try any more.
+function leaveAddress(call) {
+  var address = call.countedAddress
+  call.countedAddress = undefined
+  var byAddress = call.upstream.load.byAddress
+  if (byAddress[address] > 1) byAddress[address] = byAddress[address] - 1
+  else delete byAddress[address]
 }
 
 function startTryClock(call) {
-  var ms = tryTimeout(call)
+  var ms = call.retries.tryTimeoutMs
   if (!(ms > 0)) return
   start(call, 'tryClock', ms, () => {
     countUpstream(call.upstream, 'upstream_rq_per_try_timeout')

@@ -18,6 +18,9 @@ import { openTunnel } from './tunnel.js'
 // How long an endpoint that could not be reached is left out, while others are there.
 var AVOID_MS = 5000
 
+// Addresses of an upstream whose keys are remembered.
+var MOST_KEYS = 1000
+
 // What is called: `{ upstream, address, source, named, dialled, key, link, slot }`, see pickEndpoint and connections.js.
 var $call
 // The connection that is made.
@@ -43,12 +46,16 @@ var direct = pipeline(($) =>
 
 var plain = pipeline(($) =>
   $.onStart(() => void ($numbers = numbersOf($call.upstream)))
-    .handleData((data) => void addTo($numbers, 'upstream_cx_tx_bytes_total', data.size))
+    .handleData(
+      (data) => void ($numbers.upstream_cx_tx_bytes_total = ($numbers.upstream_cx_tx_bytes_total || 0) + data.size),
+    )
     .pipe(() => ($link.gateway ? 'tunnel' : 'direct'), {
       direct: ($) => $.pipe(direct),
       tunnel: ($) => $.pipe(openTunnel, () => [tunnelOf($call.upstream, $link)]),
     })
-    .handleData((data) => void addTo($numbers, 'upstream_cx_rx_bytes_total', data.size))
+    .handleData(
+      (data) => void ($numbers.upstream_cx_rx_bytes_total = ($numbers.upstream_cx_rx_bytes_total || 0) + data.size),
+    )
     .handleStreamEnd((end) => {
       if (end.error === 'ConnectionTimeout') addTo($numbers, 'upstream_cx_connect_timeout', 1)
     }),
@@ -148,33 +155,49 @@ export function pickEndpoint(call) {
     call.address = endpoint.address
   }
   if (isOwnAddress(call.address)) return false
-  call.key = call.upstream.id + ' ' + call.address + ' ' + transportKeyOf(call.upstream)
+  var identity = state.world.identityKey
+  var upstream = call.upstream
+  if (upstream.keysIdentity !== identity) {
+    upstream.keysIdentity = identity
+    upstream.keys = new Map()
+    upstream.keyCount = 0
+  }
+  call.key = upstream.keys.get(call.address) || connectionKey(upstream, call.address, identity)
   if (call.outside) call.key = call.key + call.outside.identity
   return true
 }
 
-// What distinguishes connections that are made otherwise; found once for each certificate.
-function transportKeyOf(upstream) {
-  var identity = state.world.identityKey
-  if (upstream.transportKey === undefined || upstream.transportIdentity !== identity) {
-    upstream.transportIdentity = identity
-    upstream.transportKey = JSON.stringify(upstream.settings.tls || null) + (upstream.settings.tls ? identity : '')
+// What tells connections apart that are made otherwise: a text of several kilobytes, which is put together once for each address and certificate.
+function connectionKey(upstream, address, identity) {
+  if (upstream.keyCount >= MOST_KEYS) {
+    upstream.keys = new Map()
+    upstream.keyCount = 0
   }
-  return upstream.transportKey
+  var tls = upstream.settings.tls
+  var key = upstream.id + ' ' + address + ' ' + JSON.stringify(tls || null) + (tls ? identity : '')
+  upstream.keys.set(address, key)
+  upstream.keyCount = upstream.keyCount + 1
+  return key
 }
 
 /** The endpoint of a call's upstream, if it has any; none that could not be reached lately, if that is to be careful. */
 export function pickAmong(call, isCareful) {
   var upstream = call.upstream
+  var lists = upstream.settings.addresses.priorities
+  // There is nothing to choose.
+  if (lists.length === 1 && lists[0].length === 1) {
+    var only = lists[0][0]
+    if (!upstream.checks && upstream.health[only.address] === undefined) return only
+  }
   var fits = fitness(upstream, isCareful)
-  var loadOf = loadsOf(upstream.load.byAddress)
+  var balancing = upstream.settings.balancing
   var found = undefined
-  upstream.settings.addresses.priorities.forEach((list, level) => {
-    if (found) return
-    if (upstream.settings.balancing === 'hash') found = takeByHash(list, call.source, fits)
-    else if (upstream.settings.balancing === 'least-request') found = takeLeast(upstream.turns[level], loadOf, fits)
+  for (var level = 0; level < lists.length && !found; level = level + 1) {
+    if (balancing === 'hash') found = takeByHash(lists[level], call.source, fits)
+    else if (balancing === 'least-request')
+      found = takeLeast(upstream.turns[level], loadsOf(upstream.load.byAddress), fits)
     else found = takeTurn(upstream.turns[level], fits)
-  })
+  }
   return found
 }
 

@@ -7,6 +7,8 @@ import { nameserversOf } from './dns-proxy.js'
 import { makePool } from './connections.js'
 import { makeChecks, settleChecks } from './health-checks.js'
 import { makeTurns } from './balance.js'
+import { looksAtPathsOnly } from './match.js'
+import { makeMemo } from './memo.js'
 import { loadPlugins } from './plugins.js'
 import { makeRecorder } from './remote-log.js'
 import { makeReporter } from './spans.js'
@@ -57,6 +59,7 @@ export function makeWorld(config, before) {
   if (config.tracing) world.spans = kept('spans', config.tracing, () => makeReporter(config.tracing))
   config.served.forEach((port) => {
     world.servedById[port.id] = port
+    if (port.rules.kind === 'http' && looksAtPathsOnly(port.rules.allow)) port.decisions = makeMemo(500, 256)
     addLimits(kept, 'served ' + port.id, port, port.rules.limits || [], now)
   })
   config.ingress.forEach((port) => {
@@ -66,6 +69,7 @@ export function makeWorld(config, before) {
   config.called.forEach((service) => {
     world.calledById[service.id] = service
     service.addresses.forEach((address) => void (world.calledByAddress[address] = service))
+    if (service.routes && looksAtPathsOnly(service.routes)) service.decisions = makeMemo(500, 256)
     if (service.routes) service.hosts.forEach((host) => void (world.calledByHost[host + ':' + service.port] = service))
     addShares(kept, service)
   })

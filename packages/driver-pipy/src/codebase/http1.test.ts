@@ -5,7 +5,7 @@ import { endAnswers, makeAnswerReader, readAnswers, requestSent, writeRequest } 
 import { CONTINUE, continueHead, settleHead } from '../../codebase/http1-head.js'
 import { beginAnswer, makeAnswerWriter, writeAnswer } from '../../codebase/http1-output.js'
 import { makeRequestReader, readRequests, requestAnswered } from '../../codebase/http1-requests.js'
-import { answerEnded, beforeEnd, makeExchange, requestEnded } from '../../codebase/one-end.js'
+import { answerEnded, makeExchange, requestEnded } from '../../codebase/one-end.js'
 import { DataStandIn, StreamEndStandIn } from '../../test/pipy-data.js'
 
 beforeAll(() => {
@@ -57,6 +57,14 @@ describe('requests over HTTP/1.1', () => {
     ['a byte that begins nothing', '\xff'],
   ])('are refused with %s', (_what, value) => {
     expect(requests(head(`x-a: ${value}\r\n`, 'GET /a HTTP/1.1'))).toBe(refused(400))
+  })
+
+  it('are refused at once where a line ends without CR, however the bytes are split', () => {
+    for (const lines of ['GET / HTTP/1.1\nHost: a\n\n', 'GET / HTTP/1.1\r\nHost: a\n', 'GET / HTTP/1.1\r\nx-a: \xff\n'])
+      for (const size of [1, 3, 14, 15, 16, 1000]) expect(requests(lines, [size])).toBe(refused(400))
+    for (let size = 1; size < 28; size += 1)
+      expect(requests('GET / HTTP/1.1\r\nHost: a\r\n\r\n', [size, 1, 1])).toContain('host: a')
+    expect(answers('HTTP/1.1 200 OK\n\n')).toBe(`${badGateway}END`)
   })
 
   it('may have headers with names that objects have', () => {
@@ -287,16 +295,17 @@ describe('the end of an answer', () => {
     // A try that was given up ends before there is an answer.
     expect(answerEnded(exchange, 'end', undefined)).toBeUndefined()
     const end = answerEnded(exchange, 'end', 200) as Promise<string>
-    expect(beforeEnd(exchange, 'data')).toBe('data')
+    expect(exchange).toMatchObject({ isEnded: false })
     requestEnded(exchange)
     await expect(end).resolves.toBe('end')
-    expect([beforeEnd(exchange, 'data'), answerEnded(exchange, 'end', 200) as unknown]).toEqual([undefined, undefined])
+    expect(exchange).toMatchObject({ isEnded: true })
+    expect(answerEnded(exchange, 'end', 200) as unknown).toBeUndefined()
   })
 
   it('waits for nothing over HTTP/2, and what follows an upgrade passes', () => {
     expect(answerEnded(makeExchange(false), 'end', 200)).toBe('end')
     const upgraded = makeExchange(true) as object
     expect(answerEnded(upgraded, 'end', 101)).toBe('end')
-    expect(beforeEnd(upgraded, 'data')).toBe('data')
+    expect(upgraded).toMatchObject({ isEnded: false })
   })
 })
