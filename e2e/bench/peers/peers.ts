@@ -23,8 +23,7 @@ export interface PeersOptions {
 }
 
 /** Servers that the same proxies are connected to. */
-const servers = ['controller', 'linearCache', 'floor'] as const
-type ServerName = (typeof servers)[number]
+type ServerName = 'controller' | 'linearCache' | 'floor'
 
 /** Figures of one server. Processor times are means in milliseconds: the kernel counts in steps of 10 ms. */
 export interface PeerFigures {

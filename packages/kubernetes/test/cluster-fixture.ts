@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { Logger } from '@osm-ts/driver-api'
 import type { Clock, SourceChange } from '@osm-ts/core'
 

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import { expect, it } from '@jest/globals'
 import { Metrics } from '@osm-ts/core'
 import { until } from '@osm-ts/driver-api/toolkit'
