@@ -1,5 +1,4 @@
-import { dirname, resolve } from 'node:path'
-import { closeSync, openSync, statSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 
 import type { MeshConfig, Snapshot, WorkloadPort } from '@osm-ts/core'
 import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
@@ -14,8 +13,7 @@ import { exclusions } from '../workload/exclusions.js'
 import type { ProgramCommand, InstancePlacement, SiteView } from '../workload/instance-placement.js'
 import { workloadPorts } from '../workload/workload-ports.js'
 import { NamespaceRequests } from './namespace-requests.js'
-
-const OTHERS_ENTER = 0o001
+import { isReachableByOthers } from './reachable.js'
 
 const ANY = '0.0.0.0'
 const LOOPBACK = '127.0.0.1'
@@ -159,13 +157,5 @@ export class TransparentInstancePlacement implements InstancePlacement {
   #entered(): WorkloadNetwork {
     if (this.#network === undefined) throw new RangeError(`${this.#options.desired.key} has not joined the network`)
     return this.#network
-  }
-}
-
-/** True if users other than the owner get to a file: every folder above it lets them through. */
-function isReachableByOthers(file: string): boolean {
-  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
-    if ((statSync(folder).mode & OTHERS_ENTER) === 0) return false
-    if (folder === dirname(folder)) return true
   }
 }
