@@ -158,7 +158,7 @@ export interface ServiceAddedFigures extends PlainChangeFigures {
   /** Processor time of the controller for one of them in milliseconds: the mean of all. */
   readonly cpuMs: number
   /** Bytes that all proxies together were sent for one of them: the mean of all. */
-  readonly octets: number
+  readonly sentBytes: number
 }
 
 /** A new service that some proxies may call: from its objects to the last acknowledgement. */
@@ -171,7 +171,7 @@ export async function measureServiceAdded(
   const times: number[] = []
   const settled: number[] = []
   let cpuMs = 0
-  let octets = 0
+  let sentBytes = 0
   await environment.controller.figures()
   for (let n = 0; n < rounds; n += 1) {
     const [app, namespace] = [`new-${n}`, 'ns-1']
@@ -187,7 +187,7 @@ export async function measureServiceAdded(
     settled.push(Number((await environment.settled()) - start) / 1e6)
     times.push(Math.max(...reached.times))
     cpuMs += (await cpuMsOf(environment)).controller - cpuBefore.controller
-    octets += totals(await environment.proxies.counters()).octets - before.octets
+    sentBytes += totals(await environment.proxies.counters()).octets - before.octets
     await environment.api.remove(objects)
     await environment.settled()
   }
@@ -195,7 +195,7 @@ export async function measureServiceAdded(
     ...(await withBlock(environment, times)),
     settled: summarize(settled),
     cpuMs: round(cpuMs / rounds),
-    octets: round(octets / rounds),
+    sentBytes: round(sentBytes / rounds),
   }
 }
 

@@ -25,7 +25,7 @@ export interface FirstConnections {
     /** Processor time of the controller. */
     readonly controllerCpuSeconds: number
     /** Bytes that all proxies together were sent. */
-    readonly octets: number
+    readonly sentBytes: number
   }
 }
 
@@ -45,7 +45,7 @@ export async function firstConnections(environment: ScaleEnvironment): Promise<F
   const connected = await step('first connections', () => environment.connect(true))
   const controllerCpuSeconds = round((await cpuSecondsOf(environment.controller.pid)) - cpuBefore)
   const { of } = await environment.proxies.counters()
-  const octets = [...of.values()].reduce((sum, proxy) => sum + proxy.octets, 0)
+  const sentBytes = [...of.values()].reduce((sum, proxy) => sum + proxy.octets, 0)
   // What the floor is to answer is in its memory before it is measured.
   const floorWithout = await residentMiBOf(environment.floor.pid)
   const floorConnected = await step('first connections of the floor', () => environment.connectFloor())
@@ -64,7 +64,7 @@ export async function firstConnections(environment: ScaleEnvironment): Promise<F
       floor: { without: round(floorWithout), with: round(floorWith) },
       perProxyBeyondFloor: round((controllerWith - without - (floorWith - floorWithout)) / proxies),
     },
-    firstConnect: { product: summarize(connected), floor: summarize(floorConnected), controllerCpuSeconds, octets },
+    firstConnect: { product: summarize(connected), floor: summarize(floorConnected), controllerCpuSeconds, sentBytes },
   }
 }
 

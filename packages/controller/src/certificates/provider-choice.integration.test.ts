@@ -6,14 +6,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  createLogger,
-  MemoryCaStore,
-  SnapshotFeed,
-  systemClock,
-  TresorProvider,
-  YamlFolderSource,
-} from '@osm-ts/core'
+import { createLogger, MemoryCaStore, SnapshotFeed, systemClock, TresorProvider, YamlFolderSource } from '@osm-ts/core'
 
 import { parseControllerFlags } from '../controller-flags.js'
 import { providerOpener } from './open-provider.js'

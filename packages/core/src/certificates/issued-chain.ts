@@ -67,9 +67,7 @@ export function rootCertificateOf(root: X509Certificate): RootCertificate {
 /** The self-signed certificates of CAs among those in a text, PEM, each once. What is no certificate is left out. */
 export function selfSignedRoots(pem: string): readonly X509Certificate[] {
   const roots = new Map(readRoots(pemCertificates(pem)).map((root) => [root.fingerprint256, root]))
-  return [...roots.values()].filter(
-    (each) => each.ca && each.checkIssued(each) && each.verify(each.publicKey),
-  )
+  return [...roots.values()].filter((each) => each.ca && each.checkIssued(each) && each.verify(each.publicKey))
 }
 
 function parse(pem: string): readonly [X509Certificate, ...X509Certificate[]] {

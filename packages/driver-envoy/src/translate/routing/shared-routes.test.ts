@@ -16,7 +16,7 @@ const called = Object.values(policy.parts).find(
 function translated(retired: readonly OutboundPart[]) {
   const lookup = (hash: PartHash) => policy.parts[hash] ?? fail(hash)
   const resources = new Translator().translate(policy.proxy, lookup, 1, new Map(), retired)
-  const { virtualHosts } = resourcesAsJson(resources).route['rds-outbound.14001|5'] as {
+  const { virtualHosts } = resourcesAsJson(resources).route['rds-outbound.14001|5'] as unknown as {
     readonly virtualHosts: readonly { readonly domains: readonly string[]; readonly typedPerFilterConfig?: object }[]
   }
   return {
