@@ -51,7 +51,10 @@ describe('the package of a new driver', () => {
       expect(code).toBe(0)
       expect(existsSync(join(folder, 'conformance/conformance.html'))).toBe(true)
       const lines = ['driver', 'patch', 'policy-server'].map(
-        (name) => readFileSync(join(folder, `src/${name}.ts`), 'utf8').split('\n').length,
+        (name) =>
+          readFileSync(join(folder, `src/${name}.ts`), 'utf8')
+            .trimEnd()
+            .split('\n').length,
       )
       expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(200)
     },
