@@ -271,7 +271,7 @@ describe('osm-bootstrap', () => {
 
 describe('a bootstrap that cannot do its work', () => {
   it.each([
-    ['FatalInvalidCertificateManager', '--certificate-manager=vault', 'is not available in this version yet'],
+    ['FatalInvalidCertificateManager', '--certificate-manager=cert-manager', 'is not available in this version yet'],
     ['FatalInvalidCLIParameters', '--webhook-timeout=60', 'expected a whole number from 1 to 30'],
   ])('says so by an event, %s, a line and its exit code', async (reason, flag, message) => {
     const podName = `osm-bootstrap-${reason.toLowerCase()}`
