@@ -40,6 +40,8 @@ export class ScenarioPods {
   readonly #namespaces = new Map<string, { readonly namespace: TestNamespace; readonly isMeshed: boolean }>()
   readonly #workloads = new Map<string, { readonly text: string; readonly objects: readonly ScenarioObject[] }>()
   readonly #objects = new Map<string, { readonly text: string; readonly object: ScenarioObject }>()
+  /** Whether a Service was headless when it was sent last. */
+  readonly #headless = new Map<string, boolean>()
   readonly #callers = new Map<string, Caller>()
   #kept: ReadonlySet<string> = new Set()
   /** Ends with what has gone wrong, if anything has. */
@@ -233,10 +235,26 @@ export class ScenarioPods {
   async #send(objects: readonly ScenarioObject[]): Promise<readonly AppliedObject[]> {
     if (objects.length === 0) return []
     // Accounts may be shared.
-    const input = JSON.stringify(list([...keyed(objects).values()]))
+    const distinct = [...keyed(objects).values()]
+    await this.#removeReplaced(distinct)
+    const input = JSON.stringify(list(distinct))
     const output = await this.#mesh.cluster.kubectl.run(['apply', '-f', '-', '-o', 'json'], { input })
     const answer = JSON.parse(output) as AppliedObject & { readonly items?: readonly AppliedObject[] }
     return answer.items ?? [answer]
+  }
+
+  /** Kubernetes refuses to turn a Service into a headless one, and the other way round: such a Service is created again. */
+  async #removeReplaced(objects: readonly ScenarioObject[]): Promise<void> {
+    const replaced: ScenarioObject[] = []
+    for (const object of objects.filter(({ kind }) => kind === 'Service')) {
+      const { clusterIP } = (object.spec ?? {}) as { readonly clusterIP?: string }
+      const [key, isHeadless] = [objectKey(object), clusterIP === 'None']
+      if (this.#headless.get(key) === !isHeadless) replaced.push(object)
+      this.#headless.set(key, isHeadless)
+    }
+    if (replaced.length === 0) return
+    const input = JSON.stringify(list(replaced))
+    await this.#mesh.cluster.kubectl.run(['delete', '--ignore-not-found', '-f', '-'], { input })
   }
 
   /** Waits until the controller has read changes, as far as they are the mesh's. */
