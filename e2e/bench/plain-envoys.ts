@@ -1,104 +1,46 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
-import { until } from '@osm-ts/driver-api/toolkit'
+import { type Address, certificateOfBoth, LOOPBACK, type PlainPair, PlainProcesses } from './plain-processes.js'
 
-/** Where something listens. */
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-export const LOOPBACK = '127.0.0.1'
 const ROUTER = {
   name: 'envoy.filters.http.router',
   typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router' },
 }
 
 /** Two Envoys that somebody has configured by hand, with as little as it takes: HTTP in, mutual TLS between them, HTTP out. */
-export class PlainEnvoys {
-  readonly #processes: ChildProcess[] = []
-  readonly #envoy: string
-  readonly #folder: string
-
-  private constructor(envoy: string, folder: string) {
-    this.#envoy = envoy
-    this.#folder = folder
-  }
-
-  /** Starts both in front of a server. `client` is where requests go in. */
-  static async start(
-    envoy: string,
-    folder: string,
-    server: Address,
-  ): Promise<{ readonly envoys: PlainEnvoys; readonly client: Address }> {
-    await mkdir(folder)
-    const envoys = new PlainEnvoys(envoy, folder)
-    try {
-      const { root, chain, key } = await certificateOfBoth()
-      const tls = {
-        tls_certificates: [{ certificate_chain: { inline_string: chain }, private_key: { inline_string: key } }],
-        validation_context: { trusted_ca: { inline_string: root } },
-      }
-      const inbound = await envoys.#run('server', server, {
-        listener: { common_tls_context: tls, require_client_certificate: true },
-      })
-      const client = await envoys.#run('client', inbound, { cluster: { common_tls_context: tls, sni: 'server.plain' } })
-      return { envoys, client }
-    } catch (error) {
-      await envoys.stop()
-      throw error
+export function startPlainEnvoys(envoy: string, folder: string, server: Address): Promise<PlainPair> {
+  return PlainProcesses.pair(envoy, folder, async (processes) => {
+    const { root, chain, key } = await certificateOfBoth()
+    const tls = {
+      tls_certificates: [{ certificate_chain: { inline_string: chain }, private_key: { inline_string: key } }],
+      validation_context: { trusted_ca: { inline_string: root } },
     }
-  }
+    const inbound = await run(processes, 'server', server, {
+      listener: { common_tls_context: tls, require_client_certificate: true },
+    })
+    return run(processes, 'client', inbound, { cluster: { common_tls_context: tls, sni: 'server.plain' } })
+  })
+}
 
-  async stop(): Promise<void> {
-    await Promise.all(
-      this.#processes.map(async (process) => {
-        if (process.exitCode !== null || process.signalCode !== null) return
-        const ended = once(process, 'exit')
-        process.kill('SIGKILL')
-        await ended
-      }),
-    )
-  }
-
-  /** Starts one and gives the address that it listens on. */
-  async #run(
-    name: string,
-    to: Address,
-    tls: { readonly listener?: object; readonly cluster?: object },
-  ): Promise<Address> {
-    const config = join(this.#folder, `${name}.json`)
-    const admin = join(this.#folder, `${name}.admin`)
-    await writeFile(config, JSON.stringify(bootstrap(to, tls)), { mode: 0o600 })
-    const process = spawn(
-      this.#envoy,
-      [
-        '--config-path',
-        config,
-        '--admin-address-path',
-        admin,
-        '--disable-hot-restart',
-        '--concurrency',
-        '1',
-        '-l',
-        'error',
-      ],
-      { stdio: ['ignore', 'ignore', 'inherit'] },
-    )
-    this.#processes.push(process)
-    let found: Address | undefined
-    await until(async () => {
-      if (process.exitCode !== null) throw new Error(`the Envoy of the ${name} ended with ${process.exitCode}`)
-      found = await listening(admin)
-      return found !== undefined
-    }, `the Envoy of the ${name}`)
-    if (found === undefined) throw new Error(`the Envoy of the ${name} does not listen`)
-    return found
-  }
+/** Starts one and gives the address that it listens on. */
+async function run(
+  processes: PlainProcesses,
+  name: string,
+  to: Address,
+  tls: { readonly listener?: object; readonly cluster?: object },
+): Promise<Address> {
+  const config = join(processes.folder, `${name}.json`)
+  const admin = join(processes.folder, `${name}.admin`)
+  await writeFile(config, JSON.stringify(bootstrap(to, tls)), { mode: 0o600 })
+  const args = ['--config-path', config, '--admin-address-path', admin, '--disable-hot-restart', '--concurrency', '1']
+  let found: Address | undefined
+  await processes.run(`the Envoy of the ${name}`, [...args, '-l', 'error'], async () => {
+    found = await listening(admin)
+    return found !== undefined
+  })
+  if (found === undefined) throw new Error(`the Envoy of the ${name} does not listen`)
+  return found
 }
 
 /** Where an Envoy listens once it is ready; undefined before. */
@@ -180,35 +122,4 @@ function transportSocket(type: 'DownstreamTlsContext' | 'UpstreamTlsContext', co
 
 function socketAddress({ host, port }: Address): object {
   return { socket_address: { address: host, port_value: port } }
-}
-
-/** One certificate for both, and the root that has signed it. */
-export async function certificateOfBoth(): Promise<{
-  readonly root: string
-  readonly chain: string
-  readonly key: string
-}> {
-  const provider = await TresorProvider.open({
-    store: new MemoryCaStore(),
-    clock: systemClock,
-    rootKey: { algorithm: 'ECDSA' },
-  })
-  try {
-    const issued = await issueLeaf(
-      provider,
-      {
-        kind: 'service',
-        commonName: 'server.plain',
-        dnsNames: ['server.plain'],
-        uris: [],
-        ipAddresses: [],
-        validityMs: 3_600_000,
-        key: { algorithm: 'ECDSA' },
-      },
-      AbortSignal.timeout(10_000),
-    )
-    return { root: provider.trustBundle('workload').join('\n'), chain: issued.chain, key: issued.privateKey() }
-  } finally {
-    provider.close()
-  }
 }

@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-import { account, meshConfig, routeGroup, service, trafficTarget, workload } from '../dataplane/support/yaml.js'
-import { PlainEnvoys } from './plain-envoys.js'
-import { type MeshPrograms, RealMesh } from './real-mesh.js'
+import { applicationOf, AUTHORITY, startOneServerMesh } from './one-server-mesh.js'
+import { startPlainEnvoys } from './plain-envoys.js'
+import type { MeshPrograms } from './real-mesh.js'
 import { type Summary, round, summarize } from './statistics.js'
 
 /** What a pair of sidecars costs a request, beside a pair of Envoys of the same version that were configured by hand. All in one run, request by request in turn. */
@@ -46,30 +46,12 @@ export interface LatencyLoad {
 /** Milliseconds of each request, by path. */
 export type LatencySamples = Readonly<Record<string, readonly number[]>>
 
-const AUTHORITY = 'server.bench:8080'
-
 /** Measures {@link SidecarLatency}. */
 export async function measureSidecarLatency(options: SidecarLatencyOptions): Promise<SidecarLatency> {
-  const mesh = await RealMesh.of(options, {
-    'mesh.yaml': [
-      meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-      account('bench/client'),
-      workload('bench/client', { program: options.idle }),
-      account('bench/server'),
-      workload('bench/server', { program: options.server, port: 8080 }),
-      service('bench/server', 'server', 8080, { protocol: 'http' }),
-      routeGroup('bench/server', [{ name: 'read', pathRegex: '/books/.*', methods: ['GET'] }]),
-      trafficTarget('bench/server', {
-        to: 'bench/server',
-        from: ['bench/client'],
-        rules: [{ kind: 'HTTPRouteGroup', name: 'server' }],
-      }),
-    ],
-  })
+  const mesh = await startOneServerMesh(options)
   try {
-    // In explicit mode the application's own port can be reached on the machine.
-    const application = { host: '127.0.0.1', port: applicationPort(mesh) }
-    const { envoys, client } = await PlainEnvoys.start(options.envoy, join(mesh.scratch, 'plain'), application)
+    const application = applicationOf(mesh)
+    const { client, stop } = await startPlainEnvoys(options.envoy, join(mesh.scratch, 'plain'), application)
     try {
       const samples = await run(options, {
         direct: { ...application, bytes: requestTo('') },
@@ -78,17 +60,11 @@ export async function measureSidecarLatency(options: SidecarLatencyOptions): Pro
       })
       return compared(samples)
     } finally {
-      await envoys.stop()
+      await stop()
     }
   } finally {
     await mesh.stop()
   }
-}
-
-function applicationPort(mesh: RealMesh): number {
-  const port = mesh.mesh.instances().find(({ workload: name }) => name === 'server')?.environment.PORT
-  if (port === undefined) throw new Error('the server was given no PORT')
-  return Number(port)
 }
 
 function requestTo(base: string): string {

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { account, meshConfig, routeGroup, service, trafficTarget, workload } from '../dataplane/support/yaml.js'
-import type { Address } from './plain-envoys.js'
-import { PlainPipys } from './plain-pipys.js'
-import { type MeshPrograms, RealMesh } from './real-mesh.js'
+import { applicationOf, AUTHORITY, startOneServerMesh } from './one-server-mesh.js'
+import { startPlainPipys } from './plain-pipys.js'
+import type { Address } from './plain-processes.js'
+import type { MeshPrograms, RealMesh } from './real-mesh.js'
 import { round } from './statistics.js'
 
 /** Requests through a pair of sidecars of class pipy, beside a pair of class envoy under the same YAML and a pair of Pipys without policy. In turns, in one run. */
@@ -64,7 +64,6 @@ interface Pair {
   readonly pids: readonly number[]
 }
 
-const AUTHORITY = 'server.bench:8080'
 const REQUEST = `GET http://${AUTHORITY}/books/1 HTTP/1.1\r\nhost: ${AUTHORITY}\r\nuser-agent: bench\r\naccept: */*\r\n\r\n`
 
 /** Measures {@link SidecarThroughput} for each number of connections. */
@@ -73,13 +72,13 @@ export async function measureSidecarThroughput(
 ): Promise<readonly SidecarThroughput[]> {
   const stops: (() => Promise<void>)[] = []
   try {
-    const envoy = await meshOf(options, 'envoy')
+    const envoy = await startOneServerMesh({ ...options, sidecarClass: 'envoy' })
     stops.push(() => envoy.stop())
-    const pipy = await meshOf(options, 'pipy')
+    const pipy = await startOneServerMesh({ ...options, sidecarClass: 'pipy' })
     stops.push(() => pipy.stop())
     const folder = join(pipy.scratch, 'plain')
-    const plain = await PlainPipys.start(options.pipy, folder, applicationOf(pipy))
-    stops.push(() => plain.pipys.stop())
+    const plain = await startPlainPipys(options.pipy, folder, applicationOf(pipy))
+    stops.push(plain.stop)
     const pairs = {
       envoy: pairOf(envoy),
       pipy: pairOf(pipy),
@@ -95,38 +94,9 @@ export async function measureSidecarThroughput(
   }
 }
 
-function meshOf(options: SidecarThroughputOptions, sidecarClass: string): Promise<RealMesh> {
-  return RealMesh.of(
-    { ...options, sidecarClass },
-    {
-      'mesh.yaml': [
-        meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-        account('bench/client'),
-        workload('bench/client', { program: options.idle }),
-        account('bench/server'),
-        workload('bench/server', { program: options.server, port: 8080 }),
-        service('bench/server', 'server', 8080, { protocol: 'http' }),
-        routeGroup('bench/server', [{ name: 'read', pathRegex: '/books/.*', methods: ['GET'] }]),
-        trafficTarget('bench/server', {
-          to: 'bench/server',
-          from: ['bench/client'],
-          rules: [{ kind: 'HTTPRouteGroup', name: 'server' }],
-        }),
-      ],
-    },
-  )
-}
-
 function pairOf(mesh: RealMesh): Pair {
   const pids = mesh.mesh.instances().flatMap(({ sidecarPid }) => (sidecarPid === undefined ? [] : [sidecarPid]))
   return { at: mesh.proxyOf('client'), pids }
-}
-
-/** In explicit mode the application's own port can be reached on the machine. */
-function applicationOf(mesh: RealMesh): Address {
-  const port = mesh.mesh.instances().find(({ workload: name }) => name === 'server')?.environment.PORT
-  if (port === undefined) throw new Error('the server was given no PORT')
-  return { host: '127.0.0.1', port: Number(port) }
 }
 
 async function compare(
