@@ -13,6 +13,16 @@ const PORT = 8080
 const ROUNDS = 8
 const traffic = { enablePermissiveTrafficPolicyMode: true, enableEgress: false, plaintextNamespaces: ['shop'] }
 
+/** Takes the service out of the mesh and puts it back, again and again. */
+async function leaveAndJoin(mesh: TestMesh, late: string, ask: () => ReturnType<Inside['ask']>): Promise<void> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await mesh.write('late.yaml')
+    await eventually(ask, ({ status }) => status === undefined, { what: 'the service to leave' })
+    await mesh.write('late.yaml', late)
+    await eventually(ask, ({ status }) => status === 200, { what: 'the service to join' })
+  }
+}
+
 // A service of the mesh shares a filter chain of the calling sidecar with others of its port.
 describe('a service of the mesh that joins and leaves while it is called', () => {
   let mesh: TestMesh
@@ -56,20 +66,7 @@ describe('a service of the mesh that joins and leaves while it is called', () =>
     // Its hash puts it into the filter chain of the other.
     const neighbour = await loadInside(namespace, `http://${addressOf('web-7')}:${PORT}/`, { kept: 2, fresh: 1 })
     const load = await loadInside(namespace, `http://${late}:${PORT}/`, { kept: 4, fresh: 4 })
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await mesh.write('late.yaml')
-      await eventually(
-        () => ask(late),
-        ({ status }) => status === undefined,
-        { what: 'the service to leave' },
-      )
-      await mesh.write('late.yaml', lateService)
-      await eventually(
-        () => ask(late),
-        ({ status }) => status === 200,
-        { what: 'the service to join' },
-      )
-    }
+    await leaveAndJoin(mesh, lateService, () => ask(late))
     const { outcomes, failures } = await load.stop()
     expect((await neighbour.stop()).failures).toEqual([])
     expect(outcomes['200']).toBeGreaterThan(500)
@@ -128,20 +125,7 @@ describe.each([
       run('ip', ['netns', 'exec', namespace, 'getent', 'hosts', 'late.shop']).split(' ')[0] ?? ''
     const address = headless ? outside.address : named()
     const load = await loadInside(namespace, `http://${address}:${PORT}/`, { kept: 4, fresh: 4 })
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await mesh.write('late.yaml')
-      await eventually(
-        () => ask(address),
-        ({ status }) => status === undefined,
-        { what: 'the service to leave' },
-      )
-      await mesh.write('late.yaml', late)
-      await eventually(
-        () => ask(address),
-        ({ status }) => status === 200,
-        { what: 'the service to join' },
-      )
-    }
+    await leaveAndJoin(mesh, late, () => ask(address))
     const { outcomes } = await load.stop()
     expect(outcomes['200']).toBeGreaterThan(500)
     expect(Object.keys(outcomes).sort()).toEqual(['200', 'ECONNRESET'])
