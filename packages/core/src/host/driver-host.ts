@@ -92,7 +92,7 @@ export class DriverHost {
   readonly #diffs = new PolicyDiffs()
   readonly #streams = new Map<string, HostedSession>()
   /** Sessions whose proxies refuse something. */
-  readonly #refusing = new Set<HostedSession>()
+  readonly #refusing = new Set<string>()
   readonly #sessions: ProxySessions
   readonly #credentials: IdentityCredentials
   readonly #secrets: SecretCredentials
@@ -239,8 +239,7 @@ export class DriverHost {
   /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be requested often. */
   refusingStatuses(): readonly ProxyStatus[] {
     if (this.#refusing.size === 0) return []
-    const sessions = new Set([...this.#streams].filter(([, hosted]) => this.#refusing.has(hosted)).map(([id]) => id))
-    const refusing = this.#sessions.list().filter(({ session }) => sessions.has(session))
+    const refusing = this.#sessions.list().filter(({ session }) => this.#refusing.has(session))
     const uuids = new Set<string>(refusing.map(({ uuid }) => uuid))
     return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
   }
@@ -265,6 +264,7 @@ export class DriverHost {
       this.#options.pushes,
       driverClass,
       this.#following.has(driverClass),
+      proxy.session,
       this.#refusing,
       (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
     )

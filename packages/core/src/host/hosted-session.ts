@@ -14,20 +14,23 @@ export class HostedSession {
   readonly #log: PushLog
   readonly #class: string
   readonly #pushes: SessionPushes
-  readonly #refusing: Set<HostedSession>
+  readonly #session: string
+  readonly #refusing: Set<string>
   #state: ConnectedState | undefined
 
-  /** @param refusing - kept to hold the sessions whose proxies refuse something */
+  /** @param refusing - kept to hold the names of sessions whose proxies refuse something */
   constructor(
     log: PushLog,
     proxyClass: string,
     followsEndpoints: boolean,
-    refusing: Set<HostedSession>,
+    session: string,
+    refusing: Set<string>,
     makeStream: (pushes: SessionPushes) => PolicyStream,
   ) {
     this.followsEndpoints = followsEndpoints
     this.#log = log
     this.#class = proxyClass
+    this.#session = session
     this.#refusing = refusing
     this.#pushes = log.follow(proxyClass)
     this.stream = makeStream(this.#pushes)
@@ -77,7 +80,7 @@ export class HostedSession {
     if (state === this.#state) return
     this.#log.metrics.moved(this.#class, this.#state, state)
     this.#state = state
-    if (state === 'rejected') this.#refusing.add(this)
-    else this.#refusing.delete(this)
+    if (state === 'rejected') this.#refusing.add(this.#session)
+    else this.#refusing.delete(this.#session)
   }
 }
