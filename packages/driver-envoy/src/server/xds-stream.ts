@@ -75,7 +75,6 @@ export class XdsStream<Request extends AnyRequest> {
   #subscriber: EndpointsSubscriber | undefined
   #endpoints: LiveEndpoints | undefined
   #reporter: Reporter | undefined
-  #writer: ResponseWriter | undefined
   /** The report that the host is told at the moment. */
   #telling: Promise<void> | undefined
   /** There may be something to report since. */
@@ -107,7 +106,6 @@ export class XdsStream<Request extends AnyRequest> {
     const follower = new PolicyFollower(this.#ports, this.#work, { ms: this.#ports.drainMs, now: this.#ports.now })
     const session = this.#createSession(proxy, follower)
     const writer = this.#createWriter(proxy, session)
-    this.#writer = writer
     over.addEventListener('abort', () => writer.close(), { once: true })
     this.#listen(proxy, session, writer)
     const entry = { session, evict: (reason: Eviction['reason']) => this.#evict(reason) }
@@ -185,11 +183,12 @@ export class XdsStream<Request extends AnyRequest> {
       noteSent: session.noteSent.bind(session),
       write: (response: OutgoingResponse, done: (error?: Error | null) => void) =>
         void this.#call.write(response, done),
-      idle: (sent: boolean) => this.#rest(session, sent),
+      idle: (sent: boolean) => this.#rest(session, writer, sent),
       stuck: () => this.#ports.connections.cut(this.#peer),
       failed: (error: unknown) => this.#fail(proxy, error),
     }
-    return new ResponseWriter(source, this.#ports, this.#work)
+    const writer: ResponseWriter = new ResponseWriter(source, this.#ports, this.#work)
+    return writer
   }
 
   #listen(proxy: ProxyRef, session: ProxySession<Request>, writer: ResponseWriter): void {
@@ -304,18 +303,18 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   /** Nothing is due at the moment. */
-  #rest(session: ProxySession<Request>, sent: boolean): void {
-    this.#sendLater(session)
+  #rest(session: ProxySession<Request>, writer: ResponseWriter, sent: boolean): void {
+    this.#sendLater(session, writer)
     const isNews = this.#isNews
     this.#isNews = false
     // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
     if (isNews && (!sent || session.reportIsUrgent)) this.#reportSoon()
   }
 
-  #sendLater(session: ProxySession<Request>): void {
+  #sendLater(session: ProxySession<Request>, writer: ResponseWriter): void {
     clearTimeout(this.#later)
     const delayMs = session.nextInMs
-    this.#later = delayMs === undefined ? undefined : setTimeout(() => this.#writer?.notify(), delayMs)
+    this.#later = delayMs === undefined ? undefined : setTimeout(() => writer.notify(), delayMs)
   }
 
   #attempt(proxy: ProxyRef, work: () => void): void {
