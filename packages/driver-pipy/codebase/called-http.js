@@ -1,6 +1,6 @@
 // Requests of the workload: which destination they are for, what answers them, and how often they are tried.
 
-import { backoff, isRetriable } from './retry.js'
+import { backoff, connectErrors, isRetriable } from './retry.js'
 import { closest, isNamedBy, splitAuthority } from './hosts.js'
 import { countAnswer, isOpen } from './breaker.js'
 import { askPlugins, showPlugins } from './plugins.js'
@@ -47,9 +47,6 @@ var failures = [UNKNOWN, 4, 13, UNAVAILABLE]
 
 // URLs that requests to a proxy have named.
 var targets = makeMemo(500, 256)
-
-// What the pool calls an answer of no one, where there was no connection.
-var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
 
 var tryOnce = pipeline(($) =>
   $.onStart(() => beginTry($call))

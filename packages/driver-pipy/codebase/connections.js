@@ -84,7 +84,17 @@ export function linkClosed(pool, link) {
 }
 
 function newLink(address, gateway) {
-  return { address, gateway, isConnected: false, isClosed: false, wishes: [], cut: undefined }
+  return {
+    address,
+    gateway,
+    isConnected: false,
+    // Bytes may follow: after the handshake, or through the tunnel.
+    isReady: false,
+    release: undefined,
+    isClosed: false,
+    wishes: [],
+    cut: undefined,
+  }
 }
 
 function shared(pool, wish) {

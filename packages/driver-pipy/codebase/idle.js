@@ -1,10 +1,13 @@
 // How long connections are kept that no one uses.
 
 /**
- * To a workload, or to a server outside of the mesh, in seconds. Servers close idle connections after as little as five (Node, Apache), and what is on its way then
- * is lost; Pipy takes the connection next that has been idle longest. It looks once a second.
+ * To a workload, in seconds. Servers close idle connections after as little as two (gunicorn; Node and Apache after five), and what is on its way then is lost.
+ * Pipy looks once a second.
  */
-export var PLAIN_IDLE_SECONDS = 3
+export var WORKLOAD_IDLE_SECONDS = 1
+
+/** To a server outside of the mesh, in seconds, which is further away. Pipy takes the connection next that has been idle longest. */
+export var OUTSIDE_IDLE_SECONDS = 3
 
 // What other sidecars keep is up to their meshes, which say a minute unless they say less.
 var MESH_IDLE_SECONDS = 30

@@ -10,7 +10,7 @@ import { noteReset, passReset } from './reset.js'
 import { destinationOf, isStillOpen } from './outside.js'
 import { pickGateway } from './gateways.js'
 import { state, track } from './state.js'
-import { connectUpstream, pickEndpoint } from './upstream.js'
+import { connectUpstream, endOnceReady, pickEndpoint } from './upstream.js'
 
 // `{ isForward }`, `{ id }` of a port of explicit mode, or `{ dialled: { address, port } }`; `source` is the caller's address.
 var $conn
@@ -30,6 +30,7 @@ var logged = pipeline(($) =>
   })
     .handleStreamEnd((end) => noteReset($conn, end))
     .handleData((data) => void ($entry.received = $entry.received + data.size))
+    .replaceStreamEnd((end) => endOnceReady($call, end))
     .pipe(connectUpstream, () => $call)
     .handleStreamEnd((end) => passReset($conn, end))
     .handleData((data) => void ($entry.sent = $entry.sent + data.size))

@@ -3,6 +3,9 @@
 // gRPC statuses by the words of retry conditions.
 var grpcWords = { cancelled: 1, 'deadline-exceeded': 4, 'resource-exhausted': 8, internal: 13, unavailable: 14 }
 
+/** What the pool calls an answer of no one, where there was no connection. */
+export var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
+
 /**
  * True if an answer, or none, is one of those that are tried again.
  *

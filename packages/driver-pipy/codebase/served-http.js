@@ -1,12 +1,13 @@
 // Requests to the workload: the path rule, who may ask, how often, and then the workload itself.
 
 import { hasName, mayCall } from './callers.js'
-import { PLAIN_IDLE_SECONDS } from './idle.js'
+import { WORKLOAD_IDLE_SECONDS } from './idle.js'
 import { firstMatch, matchesReadings, matchesRequest } from './match.js'
 import { acceptedPath, hasEscapedSlash } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
 import { makeMemo, recall, remember } from './memo.js'
 import { askPlugins, showPlugins } from './plugins.js'
+import { connectErrors } from './retry.js'
 import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
 import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
 import { keepBody } from './remote-log.js'
@@ -25,6 +26,8 @@ import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-int
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
 // Headers that give orders to proxies. Policy alone says what they would say.
 var orderPrefix = 'x-envoy-'
+// Methods that change nothing at the workload.
+var repeatable = ['GET', 'HEAD', 'OPTIONS']
 var withheld = makeMemo(500, 1024)
 
 // Says which setting lets such a path through.
@@ -47,6 +50,32 @@ var $trailers
 // The head of the answer as it continues.
 var $passed
 
+// One request to the workload, over a connection of its own or one that calls share.
+var forwardOnce = pipeline(($) =>
+  $.onStart(() => {
+    $isWhole = false
+    $isDelimited = false
+    if ($local.shared) beginCall($local.shared)
+  })
+    .muxHTTP(
+      () => $local.shared || $local.key,
+      () => ({
+        version: $port.protocol === 'http2' ? 2 : 1,
+        maxQueue: $port.protocol === 'http2' ? 100 : 1,
+        maxIdle: WORKLOAD_IDLE_SECONDS,
+        maxHeaderSize,
+      }),
+    )
+    .to(($) =>
+      $.pipe(
+        () => askerOf($local.repeats, $port.protocol === 'http2'),
+        () => [connectLocal, $local.link],
+      ),
+    )
+    .replaceMessageEnd(endOfAnswer)
+    .replaceMessageStart(finish),
+)
+
 /** Serves HTTP on a connection whose caller is known. */
 export var serveHTTP = pipeline(($) =>
   $.onStart((conn) => {
@@ -60,6 +89,7 @@ export var serveHTTP = pipeline(($) =>
     .replaceStreamEnd((end) => onceEnded($conn, end))
     // Pipy waits for the answers to callers that have disconnected.
     .handleStreamEnd(() => {
+      $conn.isGone = true
       if ($conn.shared) closeAll($conn.shared)
       if ($conn.tunnel) $conn.tunnel.close()
       // Pipy crashes when an answer comes to a caller that is gone.
@@ -86,7 +116,7 @@ export var serveHTTP = pipeline(($) =>
         })
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
         // Where a connection ends before a request has come, there is neither.
-        .pipe(() => ($answer || !$local ? 'answer' : $local.isStreamed ? 'stream' : 'forward'), {
+        .pipe(() => ($answer || !$local ? 'answer' : $local.way), {
           answer: ($) =>
             $.replaceData()
               .replaceMessageStart(() => {
@@ -108,34 +138,9 @@ export var serveHTTP = pipeline(($) =>
               .replaceMessageEnd(endOfAnswer)
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
-          forward: ($) =>
-            $.onStart(() => {
-              $isWhole = false
-              $isDelimited = false
-              if ($local.shared) beginCall($local.shared)
-            })
-              .muxHTTP(
-                () => $local.shared || $local.key,
-                () => ({
-                  version: $port.protocol === 'http2' ? 2 : 1,
-                  maxQueue: $port.protocol === 'http2' ? 100 : 1,
-                  maxIdle: PLAIN_IDLE_SECONDS,
-                  maxHeaderSize,
-                }),
-              )
-              .to(($) =>
-                $.pipe(
-                  () => askerOf(0, $port.protocol === 'http2'),
-                  () => [connectLocal, $local.link],
-                ),
-              )
-              .replaceMessageEnd(endOfAnswer)
-              .onEnd(() => {
-                if ($local.shared) endCall($local.shared, $isWhole)
-                leaveKey($conn, $local)
-              })
-              .replaceMessageStart(finish)
-              .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
+          forward: ($) => $.pipe(forwardOnce).onEnd(leaveForward).replaceStreamEnd(endOfForward),
+          // Kept until its end, to be sent again.
+          repeatable: ($) => $.repeat(mayRepeat).to(forwardOnce).onEnd(leaveForward).replaceStreamEnd(endOfForward),
         })
         .replaceMessageStart(passHead)
         .replaceData(passData)
@@ -229,7 +234,15 @@ function decide(head) {
   var streamed = $port.protocol !== 'http2' && isStreamed($conn, $request)
   // An upgraded connection has no one else on it, so that it can be ended when access is withdrawn.
   var isAlone = streamed || $request.headers.upgrade !== undefined
-  $local = { isAlone, isStreamed: streamed, key: isAlone ? makeKey(name) : takeKey($conn, name), address: $port.local }
+  $local = {
+    isAlone,
+    way: 'forward',
+    repeats: 0,
+    key: isAlone ? makeKey(name) : takeKey($conn, name),
+    address: $port.local,
+  }
+  if (streamed) $local.way = 'stream'
+  else if (!isAlone && $port.protocol !== 'http2' && repeatable.includes($request.method)) $local.way = 'repeatable'
   $local.link = $local.key.link
   $entry.cluster = $port.id
   $entry.address = $port.local
@@ -325,6 +338,25 @@ function noteLocal(conn, local, outbound) {
   if (local.shared) noteLink(local.shared, outbound)
 }
 
+// Asked when the workload's side has ended. A workload that closes an idle connection may not have seen what came over it: what changes nothing is sent once more,
+// over a new connection, unless no connection could be made.
+function mayRepeat() {
+  if ($answer || $conn.isGone || $local.isRefused || $local.repeats > 0) return false
+  $local.repeats = 1
+  $local.key = makeKey($local.key.name)
+  $local.link = $local.key.link
+  return true
+}
+
+function leaveForward() {
+  if ($local.shared) endCall($local.shared, $isWhole)
+  leaveKey($conn, $local)
+}
+
+function endOfForward(end) {
+  return $answer ? end : [unavailable(), end]
+}
+
 // The connection of one request ends with it. What its own callbacks refer to must not refer to it: Pipy frees no cycles.
 function forgetOutbound(conn, local) {
   var outbound = local.outbound
@@ -354,7 +386,11 @@ function finish(start) {
   var head = start.head
   if ($answer) return start
   // Made by the pool itself where the workload could not be reached.
-  if (head.status === 502 && Object.keys(head.headers || {}).length === 0) return unavailable()
+  if (head.status === 502 && Object.keys(head.headers || {}).length === 0) {
+    if ($local.way !== 'repeatable') return unavailable()
+    $local.isRefused = connectErrors.includes(head.statusText)
+    return new StreamEnd('Replay')
+  }
   if (settleHead(head)) return invalid()
   $answer = head
   if (head.status === 101) {

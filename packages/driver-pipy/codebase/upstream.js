@@ -3,7 +3,7 @@
 import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { keepTemplate } from './kept-templates.js'
-import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
+import { OUTSIDE_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { askerOf, streamRequest } from './http1.js'
 import { maxHeaderSize } from './http1-intake.js'
 import { outsideTLS } from './outside-tls.js'
@@ -63,7 +63,31 @@ var plain = pipeline(($) =>
 
 /** The template that speaks TLS with the trust of a world. */
 export function clientTemplate(world) {
-  return meshClient(world, () => $call.upstream.settings.tls, plain)
+  return meshClient(
+    world,
+    () => $call.upstream.settings.tls,
+    plain,
+    (session) => {
+      if (session.state === 'connected') whenReady($link)
+    },
+  )
+}
+
+/**
+ * The end of what the caller says over a connection that no one shares, once it can follow: Pipy passes an end on before a handshake or a tunnel is complete, and what
+ * was said before it is lost then.
+ */
+export function endOnceReady(call, end) {
+  var link = call.link
+  if (end.error || link.isReady || !(call.upstream.settings.tls || link.gateway)) return end
+  return new Promise((resolve) => void (link.release = () => resolve(end)))
+}
+
+function whenReady(link) {
+  link.isReady = true
+  var release = link.release
+  link.release = undefined
+  if (release) release()
 }
 
 /** Makes what speaks TLS to the servers outside the mesh of a world; what was made for the same servers and roots continues. */
@@ -112,7 +136,7 @@ export var requestUpstream = pipeline(($) =>
       () => ({
         version: $call.upstream.settings.http2 ? 2 : 1,
         maxQueue: $call.capacity,
-        maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.world.config) : PLAIN_IDLE_SECONDS,
+        maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.world.config) : OUTSIDE_IDLE_SECONDS,
         maxHeaderSize,
       }),
     )
@@ -274,6 +298,7 @@ function noteState(upstream, link, outbound) {
   if (outbound.state === 'closed') {
     if (!link.isConnected) avoid(upstream, link)
     link.cut = undefined
+    link.release = undefined
     linkClosed(upstream.pool, link)
     return
   }
@@ -287,5 +312,6 @@ function noteState(upstream, link, outbound) {
     delete upstream.health[link.address]
     if (link.gateway) delete link.gateway.upstream.health[link.gateway.address]
     linkOpened(upstream.pool, link)
+    if (!upstream.settings.tls) whenReady(link)
   }
 }
