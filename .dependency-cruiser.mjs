@@ -119,7 +119,6 @@ export default {
     },
     {
       name: 'deep-import',
-      // Tests of whole programs in e2e look into packages, at drivers for instance that have no other way to be measured.
       comment: 'packages meet at their index.ts',
       severity: 'error',
       from: { path: '^(packages/[^/]+|examples/[^/]+)/', pathNot: fixtureUsers },
@@ -134,6 +133,27 @@ export default {
           '^packages/envoy-api/gen/',
         ],
       },
+    },
+    {
+      name: 'e2e-entry-points',
+      comment: 'tests of whole programs use the index.ts of packages, and test/index.ts for what only tests use',
+      severity: 'error',
+      from: { path: '^e2e/' },
+      to: {
+        path: '^packages/[^/]+/',
+        pathNot: [
+          '^packages/[^/]+/(src|test)/index\\.ts$',
+          '^packages/driver-api/src/(host|policy|toolkit)/index\\.ts$',
+          '^packages/envoy-api/gen/',
+        ],
+      },
+    },
+    {
+      name: 'test-entry-points',
+      comment: 'test/index.ts of a package is for e2e; what ships uses src/index.ts',
+      severity: 'error',
+      from: { pathNot: '^e2e/' },
+      to: { path: '^packages/[^/]+/test/index\\.ts$' },
     },
     {
       name: 'core-fixtures',

@@ -116,6 +116,7 @@ export default {
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',
     '^@osm-ts/program/build-version$': '<rootDir>/packages/program/src/build-version.ts',
     '^@osm-ts/driver-api/(host|policy|toolkit)$': '<rootDir>/packages/driver-api/src/$1/index.ts',
+    '^@osm-ts/([^/]+)/testing$': '<rootDir>/packages/$1/test/index.ts',
     '^@osm-ts/([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -14,7 +14,7 @@ interface Cruise {
 
 /** The rules that a tree of packages breaks, each with the file that does. */
 async function brokenRules(files: Readonly<Record<string, string>>): Promise<string[]> {
-  const args = ['--config', join(root, '.dependency-cruiser.mjs'), '--output-type', 'json', 'packages']
+  const args = ['--config', join(root, '.dependency-cruiser.mjs'), '--output-type', 'json', 'packages', 'e2e']
   const output = await new Promise<string>((settle) => {
     const options = { cwd: folder(files), encoding: 'utf8', maxBuffer: 1 << 24 } as const
     // The exit code is the number of violations, which the output holds too.
@@ -28,7 +28,7 @@ const nothing = 'export const nothing = 0\n'
 const importing = (path: string) => `export { nothing } from '${path}'\n`
 
 describe('the layers', () => {
-  it('let a program name its drivers in builtins.ts, its tests use them, and a driver import the contract', async () => {
+  it('let a program name its drivers in builtins.ts, its tests use them, a driver import the contract, and e2e what is for tests', async () => {
     const broken = await brokenRules({
       'packages/driver-api/src/index.ts': nothing,
       'packages/core/src/index.ts': importing('../../driver-api/src/index.js'),
@@ -36,6 +36,9 @@ describe('the layers', () => {
       'packages/controller/src/builtins.ts': importing('../../driver-envoy/src/index.js'),
       'packages/injector/src/inject.test.ts': importing('../../driver-envoy/src/index.js'),
       'packages/injector/test/fixture.ts': importing('../../core/src/index.js'),
+      'packages/core/test/index.ts': importing('../src/index.js'),
+      'e2e/whole.test.ts': `${importing('../packages/injector/src/index.js')}${importing('../packages/core/test/index.js')}`,
+      'packages/injector/src/index.ts': nothing,
     })
     expect(broken).toEqual([])
   })
@@ -61,6 +64,9 @@ describe('the layers', () => {
         'packages/kubernetes/src/inner.test.ts': importing('../../core/src/deep.js'),
         'packages/kubernetes/src/fixture.test.ts': importing('../../core/test/fixture.js'),
         'packages/kubernetes/src/fixture.ts': importing('../../core/test/fixture.js'),
+        'packages/core/test/index.ts': nothing,
+        'packages/kubernetes/test/uses-the-entry-of-e2e.ts': importing('../../core/test/index.js'),
+        'e2e/whole.test.ts': importing('../packages/core/src/deep.js'),
         'packages/kubernetes/src/knows-programs.ts': importing('../../program/src/index.js'),
         'packages/program/src/index.ts': nothing,
         'packages/core/src/a.ts': `import './b.js'\n`,
@@ -91,6 +97,8 @@ describe('the layers', () => {
       ['programs in what speaks to an API server', 'layer-kubernetes kubernetes/src/knows-programs.ts'],
       ['tests past an index', 'core-fixtures kubernetes/src/inner.test.ts'],
       ['fixtures outside of tests', 'deep-import kubernetes/src/fixture.ts'],
+      ['what is for e2e in tests of a package', 'test-entry-points kubernetes/test/uses-the-entry-of-e2e.ts'],
+      ['tests of whole programs past an index', 'e2e-entry-points e2e/whole.test.ts'],
       ['core in the contract', 'layer-driver-api driver-api/src/knows-core.ts'],
       ['core in a driver', 'layer-driver-envoy driver-envoy/src/knows-the-mesh.ts'],
       ['a driver in a program outside of builtins.ts', 'layer-controller controller/src/main.ts'],
@@ -107,7 +115,7 @@ describe('the layers', () => {
     })
 
     it('nothing beside', () => {
-      expect(broken).toHaveLength(19)
+      expect(broken).toHaveLength(21)
     })
   })
 })

@@ -11,7 +11,7 @@ import {
 import { parseAllDocuments } from 'yaml'
 import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 
-import { type AdmissionCase, allFlags, refused, warned } from '../../packages/controller/test/admission-cases.js'
+import { type AdmissionCase, allFlags, refused, warned } from '@osm-ts/controller/testing'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
 import { untilServed } from './support/definitions.js'

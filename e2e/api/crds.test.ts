@@ -17,7 +17,7 @@ import {
   storedObjects,
   titled,
   type WrittenObject,
-} from '../../packages/core/test/spec/stored-objects.js'
+} from '@osm-ts/core/testing'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { definitionOf, liveDefinition, untilServed } from './support/definitions.js'
 

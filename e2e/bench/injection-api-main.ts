@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers'
 
 import { type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 
-import { FakeApiServer } from '../../packages/kubernetes/test/fake-api-server.js'
+import { FakeApiServer } from '@osm-ts/kubernetes/testing'
 import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
 
 // An API server for the injector under test, in its own process: it takes no time from the injector, and every Secret is a request over a socket.

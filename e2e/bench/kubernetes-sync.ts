@@ -10,10 +10,7 @@ import {
 } from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
-import { Deduplicator } from '../../packages/kubernetes/src/source/deduplicator.js'
-import { podInformer } from '../../packages/kubernetes/src/source/namespace-scope.js'
-import { PodReader } from '../../packages/kubernetes/src/source/pod.js'
-import { ProbeBindingsReader } from '../../packages/kubernetes/src/source/probe-annotation.js'
+import { Deduplicator, podInformer, PodReader, ProbeBindingsReader } from '@osm-ts/kubernetes/testing'
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'
 import { createCluster, namespaceName, type ClusterSize } from './kubernetes-cluster.js'
 import { round, summarize, type Summary } from './statistics.js'

@@ -1,8 +1,7 @@
 import type { PolicyPart } from '@osm-ts/core'
 import type { Part, PartHash } from '@osm-ts/driver-api/policy'
 
-import { documentMaker } from '../../packages/driver-pipy/src/document.js'
-import { RepoFixture, until } from '../../packages/driver-pipy/test/repo-fixture.js'
+import { documentMaker, RepoFixture, until } from '@osm-ts/driver-pipy/testing'
 import { ComputedPolicies, readGenerated } from './computed-policies.js'
 import { generateMesh, type GeneratedProxy } from './mesh.js'
 import { round, type Summary, summarize } from './statistics.js'

@@ -2,7 +2,7 @@ import type { PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { translate as translateForHaproxy } from '../../examples/driver-haproxy/src/translate/translate.js'
-import { documentMaker } from '../../packages/driver-pipy/src/document.js'
+import { documentMaker } from '@osm-ts/driver-pipy/testing'
 import { ComputedPolicies, octetsOf, readGenerated } from './computed-policies.js'
 import { generateMesh } from './mesh.js'
 import { type Summary, summarize } from './statistics.js'

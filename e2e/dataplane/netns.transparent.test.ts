@@ -15,8 +15,9 @@ import {
   type MeshNetwork,
   type SpawnCommand,
   type WorkloadNetwork,
-} from '../../packages/standalone/src/netns/index.js'
-import { parseOwnerMark, parseOwnerMetric } from '../../packages/standalone/src/netns/owner.js'
+  parseOwnerMark,
+  parseOwnerMetric,
+} from '@osm-ts/standalone/testing'
 import {
   greeting,
   isRunning,

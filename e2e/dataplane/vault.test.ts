@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { VaultStandIn } from '../../packages/vault/test/vault-stand-in.js'
+import { VaultStandIn } from '@osm-ts/vault/testing'
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'

@@ -7,10 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { quitCluster } from '../../packages/driver-envoy/src/translate/upstreams/quit.js'
-import { messageRegistry } from '../../packages/driver-envoy/src/resources/message-registry.js'
-import { encodedResource } from '../../packages/driver-envoy/src/resources/encoded-resource.js'
-import { resourceJson } from '../../packages/driver-envoy/src/resources/resource-json.js'
+import { quitCluster, messageRegistry, encodedResource, resourceJson } from '@osm-ts/driver-envoy/testing'
 import { envoyBinary } from './support/mesh.js'
 import { type Json, writeXdsFiles } from './support/xds-files.js'
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type AccessLog, PolicyReader } from '@osm-ts/driver-api/policy'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
-import { logFormat } from '../../packages/driver-pipy/src/translate/log-format.js'
+import { logFormat } from '@osm-ts/driver-pipy/testing'
 import { open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { injectorContext, resolveValue, testAuthority } from '@osm-ts/driver-testkit'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { patch } from '../../packages/driver-pipy/src/bootstrap/patch.js'
+import { patch } from '@osm-ts/driver-pipy/testing'
 import { CONTROL_PLANE, sidecarName } from './support/base-config.js'
 
 const before = testAuthority('the previous root')

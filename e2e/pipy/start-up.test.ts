@@ -9,8 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { injectorContext, resolveValue } from '@osm-ts/driver-testkit'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { patch } from '../../packages/driver-pipy/src/bootstrap/patch.js'
-import { RepoFixture } from '../../packages/driver-pipy/test/repo-fixture.js'
+import { patch, RepoFixture } from '@osm-ts/driver-pipy/testing'
 
 /** Pipy retries a refused download after this time. */
 const RETRY_MS = 5_000

@@ -279,6 +279,11 @@ export function sourceAliases() {
         join(root, 'packages/driver-api/src', part, 'index.ts'),
       ]),
     ),
+    ...Object.fromEntries(
+      packageFolders()
+        .map((name) => [`@osm-ts/${name}/testing`, join(root, 'packages', name, 'test/index.ts')])
+        .filter(([, path = '']) => existsSync(path)),
+    ),
     // Read by itself: see the exports of the package.
     '@osm-ts/program/build-version': join(root, 'packages/program/src/build-version.ts'),
   }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { isOsmError } from '@osm-ts/driver-api'
-import { createMeshNetwork, type MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
+import { createMeshNetwork, type MeshNetwork } from '@osm-ts/standalone/testing'
 
 /** Addresses of which networks are made: a corner of a private range, and one for machines whose own network is all of that. */
 interface AddressPlan {

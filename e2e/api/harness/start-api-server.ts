@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { join } from 'node:path'
-import { sweepMeshNetworks, type MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
+import { sweepMeshNetworks, type MeshNetwork } from '@osm-ts/standalone/testing'
 import { ApiServer, type ApiServerDescription } from './api-server.js'
 import { auditPolicy } from './audit-log.js'
 import { ChildProgram } from './child-program.js'

@@ -6,7 +6,7 @@ import {
   resourceTypes,
 } from '@osm-ts/kubernetes'
 import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
-import type { HostEntry, MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
+import type { HostEntry, MeshNetwork } from '@osm-ts/standalone/testing'
 import { createPodNetwork, type ApiServer } from '../harness/index.js'
 import type { Images } from './container-command.js'
 import { reconcileDeployment } from './deployments.js'

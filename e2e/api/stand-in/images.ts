@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isReachableByOthers } from '../../../packages/standalone/src/transparent/reachable.js'
+import { isReachableByOthers } from '@osm-ts/standalone/testing'
 import type { Images } from './container-command.js'
 
 const root = new URL('../../../', import.meta.url).pathname

@@ -1,4 +1,4 @@
-import type { HostEntry } from '../../../packages/standalone/src/netns/index.js'
+import type { HostEntry } from '@osm-ts/standalone/testing'
 import { isPodReady, matches, type Pod, type Service } from './objects.js'
 
 /**

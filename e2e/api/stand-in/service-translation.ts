@@ -1,6 +1,5 @@
 import type { KubernetesObject } from '@osm-ts/kubernetes'
-import type { WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
-import { runTool } from '../../../packages/standalone/src/netns/run-tool.js'
+import { type WorkloadNetwork, runTool } from '@osm-ts/standalone/testing'
 import type { Service } from './objects.js'
 
 interface Slice extends KubernetesObject {

@@ -11,7 +11,7 @@ import {
 } from '@osm-ts/core'
 import type { Credential, ProxyRef, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import { largeMesh } from '../../../packages/core/test/catalog/large-mesh.js'
+import { largeMesh } from '@osm-ts/core/testing'
 import { ComputedPolicies } from '../computed-policies.js'
 import type { LimitFigures, LimitSize } from './limits.js'
 import { Replica, StandInSession } from './session.js'

@@ -4,19 +4,22 @@ import type { Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api
 import { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit'
 import { Translator } from '@osm-ts/driver-envoy'
 
-import { PolicyDiffs } from '../../../packages/core/src/catalog/store/policy-diff.js'
-import type { PartStore as CatalogParts } from '../../../packages/core/src/catalog/store/part-store.js'
-import { PolicyStream } from '../../../packages/core/src/host/policy-stream.js'
-import type { EncodedResource } from '../../../packages/driver-envoy/src/resources/types.js'
-import { ResourceDiffer } from '../../../packages/driver-envoy/src/resources/resource-differ.js'
-import { limits } from '../../../packages/driver-envoy/src/server/limits.js'
-import { PolicyFollower, type PolicyFollowerPorts } from '../../../packages/driver-envoy/src/server/policy-follower.js'
-import { deltaProtocol } from '../../../packages/driver-envoy/src/server/protocols.js'
-import { ProxySession } from '../../../packages/driver-envoy/src/server/proxy-session.js'
-import type { DeltaRequest } from '../../../packages/driver-envoy/src/server/request-codec.js'
-import { rootCertificates } from '../../../packages/driver-envoy/src/server/secrets.js'
-import { XdsMetrics } from '../../../packages/driver-envoy/src/server/xds-metrics.js'
-import { pushOrder, typeUrls, type XdsType } from '../../../packages/driver-envoy/src/server/xds-types.js'
+import { PolicyDiffs, type PartStore as CatalogParts, PolicyStream } from '@osm-ts/core/testing'
+import {
+  type EncodedResource,
+  ResourceDiffer,
+  limits,
+  PolicyFollower,
+  type PolicyFollowerPorts,
+  deltaProtocol,
+  ProxySession,
+  type DeltaRequest,
+  rootCertificates,
+  XdsMetrics,
+  pushOrder,
+  typeUrls,
+  type XdsType,
+} from '@osm-ts/driver-envoy/testing'
 
 const scope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] } as const
 

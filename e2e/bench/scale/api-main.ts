@@ -1,7 +1,7 @@
 import { resourceTypes } from '@osm-ts/kubernetes'
 
-import { FakeApiServer } from '../../../packages/kubernetes/test/fake-api-server.js'
-import { smiVersions } from '../../../packages/controller/src/smi-versions.js'
+import { FakeApiServer } from '@osm-ts/kubernetes/testing'
+import { smiVersions } from '@osm-ts/controller/testing'
 import type { ApiCommand, ApiReport } from './api.js'
 import type { MeshObject } from './mesh.js'
 

@@ -1,5 +1,5 @@
 import type { KubernetesApi } from '@osm-ts/kubernetes'
-import { openKubernetes } from '../../../packages/kubernetes/src/connect.js'
+import { openKubernetes } from '@osm-ts/kubernetes/testing'
 import { ChildRequests } from './child-requests.js'
 import type { MeshObject } from './mesh.js'
 

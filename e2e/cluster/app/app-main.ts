@@ -3,7 +3,7 @@
  * makes those that it reads; see docs/guides/cluster.md.
  */
 import { call } from './call.js'
-import { answerCalls } from '../../../packages/driver-testkit/src/actor/answer-calls.js'
+import { answerCalls } from '@osm-ts/driver-testkit/testing'
 import { serve } from './serve.js'
 
 const [command, ...args] = process.argv.slice(2)

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from '@jest/globals'
-import { answerCalls } from '../../../packages/driver-testkit/src/actor/answer-calls.js'
+import { answerCalls } from '@osm-ts/driver-testkit/testing'
 import { parseCall } from './call.js'
 import { parseServedPort } from './serve.js'
 

@@ -1,8 +1,6 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
-import { Connections } from '../../../packages/driver-testkit/src/actor/connections.js'
-import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
-import type { Call } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import { Connections, perform, type Call } from '@osm-ts/driver-testkit/testing'
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 

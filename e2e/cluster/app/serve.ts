@@ -6,10 +6,15 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
-import { Connections } from '../../../packages/driver-testkit/src/actor/connections.js'
-import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
-import type { App, Call, Certificate } from '../../../packages/driver-testkit/src/actor/protocol.js'
-import { createApp, listen } from '../../../packages/driver-testkit/src/actor/servers.js'
+import {
+  Connections,
+  perform,
+  type App,
+  type Call,
+  type Certificate,
+  createApp,
+  listen,
+} from '@osm-ts/driver-testkit/testing'
 
 const apps: readonly App[] = [
   'http',

@@ -1,4 +1,4 @@
-import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import type { Kubectl } from '../kubectl.js'
 import type { CommandOptions } from '../run-command.js'
 

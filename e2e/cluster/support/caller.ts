@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import type { Answered, Asked, Call, CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { Answered, Asked, Call, CallAnswer } from '@osm-ts/driver-testkit/testing'
 import { parseCall, type CallSettings } from '../app/call.js'
 import type { SharedCluster } from './shared-cluster.js'
 

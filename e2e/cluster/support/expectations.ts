@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import type { CallOptions, Caller } from './caller.js'
 
 const timesInARow = 5

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 
-import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import type { Caller } from './caller.js'
 import { isSuccess } from './expectations.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
 import { judge } from '@osm-ts/driver-testkit'
-import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import { bookstoreObjects, demoObjects, type BookstoreObject } from '../support/bookstore.js'
 import { answered, denied, speakerOf, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'

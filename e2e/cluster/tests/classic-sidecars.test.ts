@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
-import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import { answered, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { Mesh } from '../support/mesh.js'

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
-import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import { answered, speakerOf, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { Mesh } from '../support/mesh.js'

@@ -1,11 +1,7 @@
 import { customResourceDefinitions, resourceTypes } from '@osm-ts/kubernetes'
 import type { InterceptionOptions } from '@osm-ts/interception'
 
-import {
-  createMeshNetwork,
-  type MeshNetwork,
-  type WorkloadNetwork,
-} from '../../../packages/standalone/src/netns/index.js'
+import { createMeshNetwork, type MeshNetwork, type WorkloadNetwork } from '@osm-ts/standalone/testing'
 import { type OwnApiServer, programsFrom, startApiServer } from '../../api/harness/index.js'
 import { ControllerProcess } from '../../api/support/controller-process.js'
 import { untilServed } from '../../api/support/definitions.js'

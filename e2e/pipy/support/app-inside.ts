@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-import type { SpawnCommand, WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
+import type { SpawnCommand, WorkloadNetwork } from '@osm-ts/standalone/testing'
 
 /** A server in a network namespace. */
 export interface AppInside {

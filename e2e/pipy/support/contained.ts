@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-import { initWrapper } from '../../../packages/driver-pipy/src/bootstrap/init-wrapper.js'
+import { initWrapper } from '@osm-ts/driver-pipy/testing'
 import type { WorkerBootstrap } from './worker.js'
 
 /** User of sidecars. */

@@ -2,11 +2,7 @@ import type { PipyConfig } from '@osm-ts/driver-pipy'
 import { testAuthority } from '@osm-ts/driver-testkit'
 import type { InterceptionOptions } from '@osm-ts/interception'
 
-import {
-  createMeshNetwork,
-  type MeshNetwork,
-  type WorkloadNetwork,
-} from '../../../packages/standalone/src/netns/index.js'
+import { createMeshNetwork, type MeshNetwork, type WorkloadNetwork } from '@osm-ts/standalone/testing'
 import { askInside, type InsideAnswer, type Question } from '../../dataplane/support/inside.js'
 import { run } from '../../dataplane/support/kernel.js'
 import { startAppInside } from './app-inside.js'

@@ -2,8 +2,7 @@ import { connect, createServer } from 'node:net'
 
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
-import { connectProxy } from '../../../packages/driver-testkit/src/actor/connect-proxy.js'
-import { socksProxy } from '../../../packages/driver-testkit/src/actor/socks-proxy.js'
+import { connectProxy, socksProxy } from '@osm-ts/driver-testkit/testing'
 import { type App, listening } from './apps.js'
 import { SERVICE } from './base-config.js'
 import { meshUpstream } from './configs.js'

@@ -13,7 +13,7 @@ import {
   type ScenarioStep,
   type ScenarioRunner,
 } from '@osm-ts/driver-testkit'
-import type { Call, CallAnswer, Target } from '../../../../packages/driver-testkit/src/actor/protocol.js'
+import type { Call, CallAnswer, Target } from '@osm-ts/driver-testkit/testing'
 import { issueNames } from '../../../dataplane/support/authority.js'
 import { reportOnFailure } from '../report-on-failure.js'
 import { Mesh } from '../mesh.js'

@@ -5,7 +5,7 @@ import { Oracle, type OracleObject, type Verdict } from '@osm-ts/oracle'
 import { parseAllDocuments } from 'yaml'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { openSocket } from '../../../../packages/driver-testkit/src/actor/calls.js'
+import { openSocket } from '@osm-ts/driver-testkit/testing'
 import { conditionRequests, conditions } from './conditions.js'
 import { requestFields } from './framing-http2.js'
 import { connectorAs } from './open-as.js'

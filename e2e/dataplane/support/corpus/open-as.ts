@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
-import { openSocket } from '../../../../packages/driver-testkit/src/actor/calls.js'
+import { openSocket } from '@osm-ts/driver-testkit/testing'
 import { issueLike } from '../authority.js'
 import type { TestMesh } from '../mesh.js'
 

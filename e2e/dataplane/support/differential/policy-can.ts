@@ -2,9 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { parseCallee, parseCaller } from '../../../../packages/cli/src/policy-question.js'
-import { askPolicy } from '../../../../packages/cli/src/spec/ask-policy.js'
-import { loadFolder, standaloneNaming } from '../../../../packages/cli/src/spec/load-folder.js'
+import { parseCallee, parseCaller, askPolicy, loadFolder, standaloneNaming } from '@osm-ts/cli/testing'
 
 /** A request as the command line of `osm policy can` has it. */
 export interface AskedRequest {

@@ -1,9 +1,6 @@
 import fc from 'fast-check'
 
-import type { Manifest } from '../../../../packages/kubernetes/test/isolation/manifest.js'
-import type { Place } from '../../../../packages/kubernetes/test/isolation/names.js'
-import * as policies from '../../../../packages/kubernetes/test/isolation/random-policies.js'
-import { anyObject } from '../../../../packages/kubernetes/test/isolation/scenario.js'
+import { type Manifest, type Place, randomPolicies as policies, anyObject } from '@osm-ts/kubernetes/testing'
 import { withoutDoubles } from './random-policy.js'
 import { CANARY, clients, servers, services } from './topology.js'
 

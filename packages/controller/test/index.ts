@@ -1,0 +1,3 @@
+/** What tests of whole programs use of this package beside its index: tests outside of packages may import nothing else of it. */
+export { smiVersions } from '../src/smi-versions.js'
+export { allFlags, refused, warned, type AdmissionCase } from './admission-cases.js'

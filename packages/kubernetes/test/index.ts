@@ -1,0 +1,11 @@
+/** What tests of whole programs use of this package beside its index: tests outside of packages may import nothing else of it. */
+export { openKubernetes } from '../src/connect.js'
+export { Deduplicator } from '../src/source/deduplicator.js'
+export { podInformer } from '../src/source/namespace-scope.js'
+export { PodReader } from '../src/source/pod.js'
+export { ProbeBindingsReader } from '../src/source/probe-annotation.js'
+export { FakeApiServer } from './fake-api-server.js'
+export type { Manifest } from './isolation/manifest.js'
+export type { Place } from './isolation/names.js'
+export * as randomPolicies from './isolation/random-policies.js'
+export { anyObject } from './isolation/scenario.js'
