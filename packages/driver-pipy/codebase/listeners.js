@@ -1,6 +1,7 @@
 // Where connections are taken. Listeners change with configurations; earlier ones stay open.
 
 import { addOwn, removeOwn } from './own-listeners.js'
+import { silenceSeconds } from './idle.js'
 import { inboundConnection } from './inbound.js'
 import { keepTemplate } from './kept-templates.js'
 import { serveDNS } from './dns-proxy.js'
@@ -62,7 +63,7 @@ function isForWorkload(kind) {
 }
 
 function optionsOf(kind, config) {
-  var options = { idleTimeout: config.idleMs > 0 ? config.idleMs / 1000 : 0 }
+  var options = { idleTimeout: silenceSeconds(config) }
   if (kind === 'inbound' || kind === 'outbound') options.transparent = true
   return options
 }

@@ -1,7 +1,7 @@
 // Requests to the workload: the path rule, who may ask, how often, and then the workload itself.
 
 import { hasName, mayCall } from './callers.js'
-import { WORKLOAD_IDLE_SECONDS } from './idle.js'
+import { WORKLOAD_IDLE_SECONDS, silenceSeconds } from './idle.js'
 import { firstMatch, matchesReadings, matchesRequest } from './match.js'
 import { acceptedPath, hasEscapedSlash } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
@@ -161,7 +161,10 @@ var connectLocal = pipeline(($) =>
     () => {
       var conn = $conn
       var local = $local
-      return { onState: (outbound) => noteLocal(conn, local, outbound) }
+      return {
+        idleTimeout: silenceSeconds(state.world.config),
+        onState: (outbound) => noteLocal(conn, local, outbound),
+      }
     },
   ),
 )

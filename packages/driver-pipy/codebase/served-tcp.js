@@ -5,6 +5,7 @@ import { mayCall } from './callers.js'
 import { closed } from './closed.js'
 import { countArrival } from './tunnel-counts.js'
 import { letIn } from './plugins.js'
+import { silenceSeconds } from './idle.js'
 import { noteReset, passReset } from './reset.js'
 import { state, track } from './state.js'
 
@@ -20,7 +21,13 @@ export var serveTCP = pipeline(($) =>
       $.onStart(() => begin($conn))
         .handleStreamEnd((end) => noteReset($conn, end))
         .handleData((data) => void ($entry.received = $entry.received + data.size))
-        .connect(() => $entry.address, { onState: (outbound) => void ($conn.outbound = outbound) })
+        .connect(
+          () => $entry.address,
+          () => ({
+            idleTimeout: silenceSeconds(state.world.config),
+            onState: (outbound) => void ($conn.outbound = outbound),
+          }),
+        )
         .handleData((data) => void ($entry.sent = $entry.sent + data.size))
         // Within TLS a pipeline is not told of its own end. The workload's side ends last: it is told when the caller has ended.
         .handleStreamEnd((end) => {

@@ -7,6 +7,7 @@ import { connectRequest, makeConnectRequest } from './connect-request.js'
 import { countTunnel } from './tunnel-counts.js'
 import { linkClosed, linkOpened, openLink } from './connections.js'
 import { makeSocksAnswer, readSocksAnswer } from './gateway-words.js'
+import { silenceSeconds } from './idle.js'
 import { meshClient } from './mesh-client.js'
 import { state } from './state.js'
 
@@ -56,6 +57,7 @@ var dial = pipeline(($) =>
       var tunnel = $tunnel
       return {
         connectTimeout: tunnel.gateway.upstream.settings.connectTimeoutMs / 1000,
+        idleTimeout: silenceSeconds(state.world.config),
         onState: (outbound) => noteState(tunnel, outbound),
       }
     },

@@ -3,7 +3,7 @@
 import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { keepTemplate } from './kept-templates.js'
-import { OUTSIDE_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
+import { OUTSIDE_IDLE_SECONDS, meshIdleSeconds, silenceSeconds } from './idle.js'
 import { askerOf, streamRequest } from './http1.js'
 import { maxHeaderSize } from './http1-intake.js'
 import { outsideTLS } from './outside-tls.js'
@@ -38,6 +38,7 @@ var direct = pipeline(($) =>
       var upstream = $call.upstream
       return {
         connectTimeout: upstream.settings.connectTimeoutMs / 1000,
+        idleTimeout: silenceSeconds(state.world.config),
         onState: (outbound) => noteState(upstream, link, outbound),
       }
     },
