@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 
+import { Histogram, Registry } from 'prom-client'
+
 import { MAX_LABEL_LENGTH, MAX_SERIES_PER_METRIC, Metrics } from './metrics.js'
 
 describe('the metrics of a process', () => {
@@ -74,6 +76,27 @@ describe('the metrics of a process', () => {
     expect(found).toHaveLength(MAX_SERIES_PER_METRIC + 1)
     expect(found.at(-1)).toBe('counted{what="other"} 50')
     expect(() => metrics.gauge('counted', 'help', ['what'])).toThrow('another type')
+  })
+
+  it('show histograms as the library does', async () => {
+    const buckets = [0.01, 0.5, 1]
+    const registry = new Registry()
+    const labelNames = ['what', 'how']
+    const theirs = new Histogram({ name: 'observed', help: 'help', labelNames, buckets, registers: [registry] })
+    const bare = new Histogram({ name: 'bare', help: 'help', buckets, registers: [registry] })
+    const ours = metrics.histogram('observed', 'help', labelNames, buckets)
+    const bareOurs = metrics.histogram('bare', 'help', [], buckets)
+    expect((await metrics.render()).body).toBe(await registry.metrics())
+    for (const value of [0, 0.01, 0.02, 0.5, 0.7, 1, 3]) {
+      for (const what of ['a', 'b"\n']) {
+        theirs.observe({ what, how: 'x' }, value)
+        ours.observe({ what, how: 'x' }, value)
+      }
+      bare.observe(value)
+      bareOurs.observe({}, value)
+    }
+    expect((await metrics.render()).body).toBe(await registry.metrics())
+    expect(() => ours.observe({ what: 'a', how: 'x' }, Number.NaN)).toThrow('finite')
   })
 
   it('count the buckets of histograms as series', async () => {

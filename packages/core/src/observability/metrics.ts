@@ -1,5 +1,7 @@
 import type { DriverMetrics } from '@osm-ts/driver-api'
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+
+import { CountedHistogram } from './counted-histogram.js'
 
 /**
  * Series that the label combinations of one metric may have, each bucket of a histogram being one; further combinations are counted under `other`, so
@@ -76,10 +78,12 @@ export class Metrics implements DriverMetrics {
   }
 
   histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): HistogramHandle {
-    return this.#once(this.#histograms, name, (registers) => {
-      const histogram = new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })
+    return this.#once(this.#histograms, name, () => {
+      const histogram = new CountedHistogram(name, help, buckets, this.#registry)
       const each = buckets.length + HISTOGRAM_SERIES
-      const series = boundedSeries(labels, (values) => histogram.labels(values), each)
+      const series = boundedSeries(labels, (values) => histogram.series(values), each)
+      // Without labels there is one series, and it is there before the first value.
+      if (labels.length === 0) series({})
       return {
         observe: (values, seconds) => {
           series(values).observe(seconds)
@@ -147,13 +151,9 @@ function boundedSeries<T>(
   const makeFor = (valueOf: (name: string) => string): T =>
     make(Object.fromEntries(names.map((name) => [name, valueOf(name)])))
   let others: T | undefined
+  const [only = '', ...more] = names
   return (values) => {
-    let key = ''
-    for (const name of names) {
-      const value = boundedValue(values[name] ?? '')
-      // With its length before it a value cannot be mistaken for parts of two.
-      key += `${value.length}:${value}`
-    }
+    const key = more.length === 0 ? boundedValue(values[only] ?? '') : keyOf(names, values)
     const found = known.get(key)
     if (found !== undefined) return found
     if (known.size * each >= MAX_SERIES_PER_METRIC) return (others ??= makeFor(() => OTHER))
@@ -161,6 +161,16 @@ function boundedSeries<T>(
     known.set(key, series)
     return series
   }
+}
+
+function keyOf(names: readonly string[], values: Readonly<Record<string, string>>): string {
+  let key = ''
+  for (const name of names) {
+    const value = boundedValue(values[name] ?? '')
+    // With its length before it a value cannot be mistaken for parts of two.
+    key += `${value.length}:${value}`
+  }
+  return key
 }
 
 function boundedValue(value: string): string {

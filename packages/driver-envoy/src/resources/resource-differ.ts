@@ -7,6 +7,22 @@ interface Indexed {
   get(name: string): EncodedResource | undefined
 }
 
+/** What all proxies that move from one set to another have in common. */
+class SharedDiff implements ResourceDiff {
+  readonly changed: readonly EncodedResource[]
+  readonly removed: readonly string[]
+  #byName: ReadonlyMap<string, EncodedResource> | undefined
+
+  constructor(changed: readonly EncodedResource[], removed: readonly string[]) {
+    this.changed = changed
+    this.removed = removed
+  }
+
+  get changedByName(): ReadonlyMap<string, EncodedResource> {
+    return (this.#byName ??= new Map(this.changed.map((resource) => [resource.name, resource])))
+  }
+}
+
 /**
  * Compares sets, and remembers results as long as both sides exist: when 2,000 proxies move from one shared set to the next, the work is done once.
  */
@@ -27,16 +43,16 @@ export class ResourceDiffer {
       .map(([old, now]) => remembered(this.#layers, old, now, () => compare(old, now)))
     if (diffs.length === 1 && diffs[0] !== undefined) return diffs[0]
     // A name that moved from one layer to another is neither new nor gone.
-    return {
-      changed: diffs
+    return new SharedDiff(
+      diffs
         .flatMap(({ changed }) => changed)
         .filter(({ name, version }) => before.get(name)?.version !== version)
         .sort((a, b) => (a.name < b.name ? -1 : 1)),
-      removed: diffs
+      diffs
         .flatMap(({ removed }) => removed)
         .filter((name) => after.get(name) === undefined)
         .sort(),
-    }
+    )
   }
 }
 
@@ -73,5 +89,5 @@ function indexed(set: ResourceSet): Indexed {
 function compare(before: Indexed, after: Indexed): ResourceDiff {
   const changed = [...after.resources].filter(({ name, version }) => before.get(name)?.version !== version)
   const removed = [...before.resources].map(({ name }) => name).filter((name) => after.get(name) === undefined)
-  return { changed, removed }
+  return new SharedDiff(changed, removed)
 }

@@ -31,6 +31,8 @@ export interface ResourceSet {
 export interface ResourceDiff {
   readonly changed: readonly EncodedResource[]
   readonly removed: readonly string[]
+  /** What is in {@link changed}, by name. */
+  readonly changedByName: ReadonlyMap<string, EncodedResource>
 }
 
 /** Endpoints of all proxies that may call the same services from one locality. Those that come and go change what {@link current} is. */

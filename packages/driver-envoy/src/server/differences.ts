@@ -1,4 +1,4 @@
-import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/types.js'
 import type { RetiredResources } from './retired-resources.js'
 
 /** What a proxy has of one resource. The bytes are unknown where only its word for the version is there. */
@@ -59,11 +59,11 @@ export interface DraftOptions {
   /** False while something may still refer to what is gone. */
   readonly removals: boolean
   /** Resources that must wait for another type. */
-  readonly holdBack?: (name: string) => boolean
+  readonly holdBack?: ((name: string) => boolean) | undefined
   /** What is gone and still in use. */
-  readonly retired?: RetiredResources
+  readonly retired?: RetiredResources | undefined
   /** Replaces a resource that does not exist, where the proxy would otherwise wait forever. */
-  readonly stub?: (name: string) => EncodedResource
+  readonly stub?: ((name: string) => EncodedResource) | undefined
 }
 
 /** Resources that were changed, and nothing else, while the proxy had all that it should have. */
@@ -73,10 +73,12 @@ export interface LoneChange {
   readonly draft: Draft
 }
 
-/** A proxy in rest is to have these in place of what it has by those names. */
-export function loneChange(before: ResourceSet, resources: readonly EncodedResource[]): LoneChange {
-  const items = new Map(resources.map((resource) => [resource.name, resource]))
-  return { before, draft: { items, stubs: new Set(), resources, removed: [], complete: true } }
+const NO_STUBS: ReadonlySet<string> = new Set()
+
+/** A proxy in rest is to have what is changed in place of what it has by those names. */
+export function loneChange(before: ResourceSet, { changed, changedByName }: ResourceDiff): LoneChange {
+  const draft = { items: changedByName, stubs: NO_STUBS, resources: changed, removed: [], complete: true }
+  return { before, draft }
 }
 
 /** The acknowledgement state of one resource that is not applied. */

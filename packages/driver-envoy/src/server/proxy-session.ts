@@ -194,14 +194,22 @@ export class ProxySession<Request extends AnyRequest> {
 
   /** Milliseconds until {@link next} is to be asked again even if nothing happens; undefined if it need not be. */
   get nextInMs(): number | undefined {
-    const times = [this.#state.nextInMs, this.#options.follower.nextInMs].filter((ms) => ms !== undefined)
-    return times.length === 0 ? undefined : Math.min(...times)
+    const [ofClusters, ofServices] = [this.#state.nextInMs, this.#options.follower.nextInMs]
+    if (ofClusters === undefined || ofServices === undefined) return ofClusters ?? ofServices
+    return Math.min(ofClusters, ofServices)
   }
 
   /** A response went out. */
   noteSent({ type, version, nonce, resources, removed }: Push, bytes: number): void {
-    const sentAt = this.#options.now()
-    this.history.add(type, { sentAt, version, nonce, resources: resources.length, removed: removed.length, bytes })
+    this.history.add(type, {
+      sentAt: this.#options.now(),
+      version,
+      nonce,
+      resources: resources.length,
+      removed: removed.length,
+      bytes,
+      outcome: 'pending',
+    })
   }
 
   /** True if a {@link report} should not wait for an answer of the proxy. */

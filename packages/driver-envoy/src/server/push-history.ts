@@ -25,10 +25,14 @@ type ShownPush = Omit<PushRecord, 'sentAt'> & { readonly sentAt: string }
 export class PushHistory {
   readonly #records = new Map<XdsType, PushRecord[]>()
 
-  add(type: XdsType, record: Omit<PushRecord, 'outcome'>): void {
-    const records = this.#records.get(type) ?? []
-    this.#records.set(type, records)
-    records.push({ ...record, outcome: 'pending' })
+  /** @param record - kept, and told what became of it */
+  add(type: XdsType, record: PushRecord): void {
+    const records = this.#records.get(type)
+    if (records === undefined) {
+      this.#records.set(type, [record])
+      return
+    }
+    records.push(record)
     if (records.length > MAX_RECORDS) records.shift()
   }
 

@@ -31,8 +31,12 @@ export interface VariantRules {
  */
 export class PushSchedule {
   readonly #typeStates: ReadonlyMap<XdsType, TypeState>
+  /** The same as a list: it is walked several times for each response and each acknowledgement. */
+  readonly #entries: readonly (readonly [XdsType, TypeState])[]
   readonly #rules: VariantRules
   readonly #retiredClusters: RetiredResources | undefined
+  readonly #isClusterDue = (name: string): boolean => this.#typeStates.get('cluster')?.isDue(name) === true
+  readonly #isNotLeading = (name: string): boolean => !this.#leads(name)
   #yields = 0
 
   /** @param drain - absent: what is gone is removed at once */
@@ -42,6 +46,7 @@ export class PushSchedule {
         .filter((type) => types.includes(type))
         .map((type) => [type, new TypeState(new Subscription(wildcardTypes.includes(type)))]),
     )
+    this.#entries = [...this.#typeStates]
     this.#rules = rules
     this.#retiredClusters = drain === undefined ? undefined : new RetiredResources(drain)
   }
@@ -67,7 +72,7 @@ export class PushSchedule {
 
   get subscribedNames(): number {
     let names = 0
-    for (const { subscription } of this.#typeStates.values()) names += subscription.size
+    for (const [, { subscription }] of this.#entries) names += subscription.size
     return names
   }
 
@@ -77,13 +82,13 @@ export class PushSchedule {
 
   /** False if it is certain, without looking closer, that {@link next} gives nothing. */
   get mayBeDue(): boolean {
-    for (const typeState of this.#typeStates.values()) if (typeState.mayBeDue) return true
+    for (const [, typeState] of this.#entries) if (typeState.mayBeDue) return true
     return false
   }
 
   /** The next draft in order. The caller marks it as sent. */
   next(): ScheduledDraft | undefined {
-    for (const [type, typeState] of this.#typeStates) {
+    for (const [type, typeState] of this.#entries) {
       if (!typeState.mayBeDue || this.#mustWait(type)) continue
       const draft = typeState.draft(this.#options(type))
       if (draft === undefined) continue
@@ -95,7 +100,7 @@ export class PushSchedule {
   }
 
   *unapplied(): Iterable<Unapplied> {
-    for (const [type, typeState] of this.#typeStates) {
+    for (const [type, typeState] of this.#entries) {
       if (!this.#matters(type)) continue
       // Certificates and roots come from no policy, and a policy can do nothing for them.
       for (const entry of typeState.unapplied()) if (type !== 'secret' || entry.resource.sources.length > 0) yield entry
@@ -104,7 +109,7 @@ export class PushSchedule {
 
   /** True if everything that the proxy requested is acknowledged and nothing is refused. */
   get settled(): boolean {
-    for (const [type, typeState] of this.#typeStates) {
+    for (const [type, typeState] of this.#entries) {
       if (!typeState.opened && this.#matters(type) && (typeState.desired?.size ?? 0) > 0) return false
       if (typeState.unsettled(this.#tellsRemovals(type) && !this.#outlives(type)) || typeState.hasRefusals) return false
     }
@@ -132,17 +137,18 @@ export class PushSchedule {
   }
 
   #options(type: XdsType): DraftOptions {
-    const cluster = this.#typeStates.get('cluster')
-    const onlyLeading = type === 'route' && this.#listenersWait
-    const stub = this.#rules.stubs[type]
     return {
       fullState: this.isFullState(type),
       removals: this.#tellsRemovals(type) && this.#mayRemove(type),
-      ...(type === 'endpoints' && cluster !== undefined && { holdBack: (name: string) => cluster.isDue(name) }),
-      ...(onlyLeading && { holdBack: (name: string) => !this.#leads(name) }),
-      ...(stub !== undefined && { stub }),
-      ...(type === 'cluster' && this.#retiredClusters !== undefined && { retired: this.#retiredClusters }),
+      holdBack: this.#holdBack(type),
+      stub: this.#rules.stubs[type],
+      retired: type === 'cluster' ? this.#retiredClusters : undefined,
     }
+  }
+
+  #holdBack(type: XdsType): DraftOptions['holdBack'] {
+    if (type === 'endpoints') return this.#isClusterDue
+    return type === 'route' && this.#listenersWait ? this.#isNotLeading : undefined
   }
 
   /**

@@ -36,6 +36,7 @@ export class RetiredResources {
 
   /** Milliseconds until the time of the next one is over; undefined if time holds none back. What is over may still wait for an acknowledgement. */
   get nextInMs(): number | undefined {
+    if (this.#until.size === 0) return undefined
     const now = this.#time.now()
     // Insertion order is that of the times: all wait for the same time.
     for (const until of this.#until.values()) if (until > now) return until - now

@@ -32,6 +32,7 @@ export class RetiredServices {
 
   /** Milliseconds until {@link expire} changes something; undefined if it never does. */
   get nextInMs(): number | undefined {
+    if (this.#retired.size === 0) return undefined
     for (const { until } of this.#retired.values()) return Math.max(0, until - this.#time.now())
     return undefined
   }
@@ -59,6 +60,7 @@ export class RetiredServices {
    * @returns true if there were any
    */
   expire(): boolean {
+    if (this.#retired.size === 0) return false
     const now = this.#time.now()
     let expired = false
     // All wait for the same time, so that the order of insertion is that of the times.

@@ -88,7 +88,7 @@ export class TypeState {
     if (!this.#opened || before === undefined || before === set) return
     const isRenewal = diff.removed.length === 0 && set.size === before.size
     if (isRenewal && this.#isAtRest && diff.changed.every(({ name }) => this.subscription.has(name))) {
-      if (diff.changed.length > 0) this.#change = loneChange(before, diff.changed)
+      if (diff.changed.length > 0) this.#change = loneChange(before, diff)
     } else {
       this.#writeDown()
       for (const { name } of diff.changed) this.#retarget(name, before)

@@ -1,4 +1,4 @@
-import type { ProxyResources, ResourceSet } from '../resources/types.js'
+import type { ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
 import type { Unapplied } from './differences.js'
 import { NonceSource } from './nonce-source.js'
 import type { ScheduledDraft, VariantRules } from './push-schedule.js'
@@ -13,6 +13,8 @@ import { pushOrder, xdsTypeOf } from './xds-types.js'
 
 /** Envoy itself cuts its words at half of that. What is longer is not searched for names: that is a proxy trying how long it takes. */
 const MAX_ERROR_LENGTH = 8192
+
+const NO_DIFF: ResourceDiff = { changed: [], removed: [], changedByName: new Map() }
 
 /** What a stream's state machine is made with. */
 export interface StreamStateOptions {
@@ -132,7 +134,7 @@ export abstract class VariantState<
     const typeState = this.schedule.typeState(type)
     if (typeState === undefined || typeState.desired === set) return
     const before = typeState.desired
-    const diff = before === undefined ? { changed: [], removed: [] } : this.#diff(before, set)
+    const diff = before === undefined ? NO_DIFF : this.#diff(before, set)
     typeState.update(set, diff)
     if (type === 'cluster') this.schedule.noteClusters(diff.changed)
     this.open(type, typeState)

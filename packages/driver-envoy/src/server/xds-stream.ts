@@ -312,8 +312,9 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   #sendLater(session: ProxySession<Request>, writer: ResponseWriter): void {
-    clearTimeout(this.#later)
     const delayMs = session.nextInMs
+    if (delayMs === undefined && this.#later === undefined) return
+    clearTimeout(this.#later)
     this.#later = delayMs === undefined ? undefined : setTimeout(() => writer.notify(), delayMs)
   }
 
