@@ -25,21 +25,23 @@ export const bundledPackages = {
 /**
  * Compiles, bundles and packs everything that is published.
  * @param {string} folder that may be filled
+ * @param {string} [repository] URL of the repository that manifests name; npm accepts provenance only with it
  * @returns {Promise<readonly string[]>} paths of the archives
  */
-export async function packPackages(folder) {
-  const archives = await packLibraries(folder)
+export async function packPackages(folder, repository) {
+  const archives = await packLibraries(folder, repository)
   await bundlePrograms([...new Set(Object.values(bundledPackages).flat())])
   const staged = Object.entries(bundledPackages).map(([name, names]) => stage(join(folder, name), name, names))
-  return [...archives, ...(await pack(await Promise.all(staged), join(folder, 'archives')))]
+  return [...archives, ...(await pack(await Promise.all(staged), join(folder, 'archives'), repository))]
 }
 
 /**
  * Compiles and packs what drivers are made of.
  * @param {string} folder that may be filled
+ * @param {string} [repository]
  * @returns {Promise<readonly string[]>} paths of the archives
  */
-export async function packLibraries(folder) {
+export async function packLibraries(folder, repository) {
   const projects = libraries.map((name) => join(root, 'packages', name, 'tsconfig.build.json'))
   // Several checkers find types in an order that differs from run to run, and what is published must not.
   await mustRun(root, process.execPath, compiler, '-b', '--checkers', '1', '--pretty', 'false', ...projects)
@@ -48,25 +50,52 @@ export async function packLibraries(folder) {
   return pack(
     libraries.map((name) => join(root, 'packages', name)),
     archives,
+    repository,
   )
 }
 
 /**
  * @param {readonly string[]} folders
  * @param {string} archives
+ * @param {string} [repository]
  * @returns {Promise<readonly string[]>}
  */
-async function pack(folders, archives) {
+async function pack(folders, archives, repository) {
   const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const hooks = join(archives, '../pack-hooks.cjs')
+  if (repository !== undefined) await writeFile(hooks, packHooks(repository))
+  const settings = [
+    '--json',
+    '--pack-destination',
+    archives,
+    ...(repository === undefined ? [] : [`--config.pnpmfile=${hooks}`]),
+  ]
   const packed = []
   for (const path of folders) {
-    const said = await mustRun(path, 'npx', '--yes', packageManager, 'pack', '--json', '--pack-destination', archives)
+    const said = await mustRun(path, 'npx', '--yes', packageManager, 'pack', ...settings)
     const { filename, files } = /** @type {{ filename: string, files: { path: string }[] }} */ (JSON.parse(said))
     const notes = files.filter((file) => file.path.endsWith('.tsbuildinfo'))
     if (notes.length > 0) throw new Error(`${filename} has notes of the compiler: ${notes[0]?.path}`)
     packed.push(filename)
   }
   return packed
+}
+
+/**
+ * Has pnpm add to the manifests that it packs where their sources are. Manifests of the checkout name no repository: forks publish as well.
+ * @param {string} repository
+ */
+function packHooks(repository) {
+  const url = JSON.stringify(repository)
+  return `const url = ${url}
+const beforePacking = (manifest) => ({
+  ...manifest,
+  homepage: url + '#readme',
+  bugs: { url: url + '/issues' },
+  repository: { type: 'git', url: 'git+' + url + '.git', directory: manifest.name.replace(/^.*\\//, 'packages/') },
+})
+module.exports = { hooks: { beforePacking } }
+`
 }
 
 /**

@@ -34,6 +34,7 @@ import { tryImage, tryInitImage } from './try-image.mjs'
 /** Made by one step, read by those after it: osm is the installed command. @typedef {{ release?: Release, osm?: string }} State */
 
 const registryPath = 'osm-ts'
+const sourceUrl = 'https://git.invalid/osm-ts/osm-ts'
 
 const signing = 'images and chart are signed, and their signatures are verified'
 
@@ -186,7 +187,16 @@ async function releaseIn(folder, { repository, commit, ociHost }) {
     })
     if (code !== 0) throw new Error(stderr)
   }
-  const args = [bootstrap, 'release', '--prepare', output, '--registry', `${ociHost}/${registryPath}`]
+  const args = [
+    bootstrap,
+    'release',
+    '--prepare',
+    output,
+    '--registry',
+    `${ociHost}/${registryPath}`,
+    '--repository',
+    sourceUrl,
+  ]
   const { code, stderr } = await run(process.execPath, args, { cwd: source, onErrorLine: (line) => say(`  ${line}`) })
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(await readFile(join(output, 'release.json'), 'utf8'))
@@ -274,6 +284,10 @@ async function installPackages({ folder, npmUrl }, state) {
   if (!output.includes(release?.version ?? ''))
     throw new Error(`osm version: expected ${release?.version}, got ${output.trim()}`)
   state.osm = join(prefix, 'bin/osm')
+  /** @type {{ repository?: { url?: string } }} */
+  const { repository } = JSON.parse(await readFile(join(prefix, 'lib/node_modules/@osm-ts/cli/package.json'), 'utf8'))
+  if (repository?.url !== `git+${sourceUrl}.git`)
+    throw new Error(`@osm-ts/cli names the repository ${repository?.url}, expected git+${sourceUrl}.git`)
   await npmCreateDriver(place, 'driver-toy')
   /** @type {{ name: string }} */
   const { name } = JSON.parse(await readFile(join(place, 'driver-toy/package.json'), 'utf8'))

@@ -59,9 +59,10 @@ const digestKeys = /** @type {Readonly<Record<string, string>>} */ ({
  * Makes everything that is released of this checkout, with the versions that its packages have.
  * @param {string} folder that is empty
  * @param {string} registry in front of the names of images
+ * @param {string} [repository] URL that the manifests of packages name
  * @returns {Promise<Release>}
  */
-export async function prepareRelease(folder, registry) {
+export async function prepareRelease(folder, registry, repository) {
   const source = await sourceOf()
   const { version } = JSON.parse(await readFile(join(root, 'packages/controller/package.json'), 'utf8'))
   await mkdir(join(folder, 'sbom'), { recursive: true })
@@ -69,7 +70,7 @@ export async function prepareRelease(folder, registry) {
   const images = await timed('Assembling the images', () => makeReleaseImages(folder, registry, source))
   const work = join(folder, '.packages')
   await mkdir(work)
-  const archives = await timed('Packing the packages', () => packPackages(work))
+  const archives = await timed('Packing the packages', () => packPackages(work, repository))
   await mkdir(join(folder, 'packages'))
   for (const path of archives) await cp(path, join(folder, 'packages', basename(path)))
   for (const [name, names] of Object.entries(bundledPackages)) {

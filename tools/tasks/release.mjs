@@ -12,7 +12,7 @@ import { prepareRelease } from '../release/prepare-release.mjs'
 const signals = /** @type {const} */ (['SIGINT', 'SIGTERM'])
 
 const usage = `Usage: npm run release -- --dry-run [options]
-       npm run release -- --prepare <folder> --registry <name>
+       npm run release -- --prepare <folder> --registry <name> [--repository <url>]
 
 --dry-run releases the last commit to registries on this machine, installs from them, and removes everything again. The checkout stays
 as it is. If it has changes that are not committed, a commit of the files as they are is released instead.
@@ -23,6 +23,7 @@ Options:
   --once              dry run: do not make everything a second time in another folder to compare it
   --cluster           dry run: also install the chart in a local cluster of one node, and call a pod of the mesh; takes root
   --registry <name>   prepare: registry and path before the names of the images
+  --repository <url>  prepare: repository that packages name as that of their sources, without .git; provenance takes it
   -o json             print JSON
   --help              print this
 
@@ -43,7 +44,7 @@ export async function task(args) {
   }
   const json = values.output === 'json'
   if (!json && values.output !== 'text') throw new SetUpError(`-o ${values.output}: expected json or text`)
-  if (values.prepare !== undefined) return prepare(values.prepare, values.registry, json)
+  if (values.prepare !== undefined) return prepare(values.prepare, values, json)
   if (!values['dry-run'])
     throw new SetUpError(
       `Publishing is the job of .github/workflows/release.yaml. Expected --dry-run or --prepare.\n\n${usage}`,
@@ -77,16 +78,20 @@ export async function task(args) {
 
 /**
  * @param {string} path
- * @param {string | undefined} registry
+ * @param {{ readonly registry?: string | undefined, readonly repository?: string | undefined }} names
  * @param {boolean} json
  */
-async function prepare(path, registry, json) {
+async function prepare(path, { registry, repository }, json) {
   if (registry === undefined) throw new SetUpError(`--prepare: expected --registry <name>\n\n${usage}`)
+  if (repository !== undefined && !/^https:\/\/[^\s]+(?<!\/|\.git)$/.test(repository))
+    throw new SetUpError(
+      `--repository ${repository}: expected https://<host>/<path>, without .git and a slash at its end`,
+    )
   const folder = resolve(path)
   if (existsSync(folder) && (await readdir(folder)).length > 0)
     throw new SetUpError(`--prepare ${path}: expected an empty folder`)
   await mkdir(folder, { recursive: true })
-  const release = await prepareRelease(folder, registry)
+  const release = await prepareRelease(folder, registry, repository)
   if (json) process.stdout.write(await readFile(join(folder, 'release.json'), 'utf8'))
   else {
     for (const { reference, bytes } of Object.values(release.images))
@@ -108,6 +113,7 @@ function readArguments(args) {
         cluster: { type: 'boolean', default: false },
         prepare: { type: 'string' },
         registry: { type: 'string' },
+        repository: { type: 'string' },
         output: { type: 'string', short: 'o', default: 'text' },
         help: { type: 'boolean', short: 'h', default: false },
       },
