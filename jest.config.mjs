@@ -92,6 +92,8 @@ const withoutHaproxy =
 const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.integration\\.test\\.ts$'] : []
 // And of an API server.
 const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
+// And of a cert-manager.
+const withoutCertManager = process.env.OSM_CERT_MANAGER ? [] : ['/e2e/api/cert-manager\\.test\\.ts$']
 const files = tiers.get(tier)
 if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 
@@ -108,6 +110,7 @@ export default {
     '/dist/',
     ...outsideMode,
     ...withoutHaproxy,
+    ...withoutCertManager,
     ...withoutPython,
     ...withoutKubernetes,
   ],

@@ -30,6 +30,9 @@ const driver = (sidecarName: string, proxyServerPort?: number) => ({
 const acme = { name: 'acme', path: '/drivers/acme', integrity: `sha512-${'A'.repeat(86)}==` }
 
 const vault = (values: object) => ({ osm: { certificateProvider: { kind: 'vault' }, vault: values } })
+const certManager = (values: object) => ({
+  osm: { certificateProvider: { kind: 'cert-manager' }, certmanager: values },
+})
 
 describe('values that say something wrong', () => {
   it.each<[string, object, string]>([
@@ -131,11 +134,8 @@ describe('values that say something wrong', () => {
     ],
     ['a login without role', vault({ host: 'vault', auth: { kind: 'kubernetes' } }), 'needs osm.vault.auth.role'],
     ['a token file without path', vault({ host: 'vault', auth: { kind: 'tokenFile' } }), 'osm.vault.auth.tokenFile'],
-    [
-      'cert-manager',
-      { osm: { certificateProvider: { kind: 'cert-manager' } } },
-      'osm.certificateProvider.kind is cert-manager',
-    ],
+    ['cert-manager without issuer', certManager({ issuerName: '' }), 'which needs osm.certmanager.issuerName'],
+    ['a kind that cert-manager lacks', certManager({ issuerKind: 'Step' }), 'osm.certmanager.issuerKind is "Step"'],
     ['eBPF', { osm: { trafficInterceptionMode: 'ebpf' } }, 'osm.trafficInterceptionMode is ebpf'],
     ['Grafana', { osm: { deployGrafana: true } }, 'osm.deployGrafana is true'],
     ['Fluent Bit', { osm: { enableFluentbit: true } }, 'osm.enableFluentbit is true'],

@@ -62,10 +62,14 @@ describe('a command line of OSM', () => {
     expect(codeOfStart(program, args)).toMatch(/^OSM_PROGRAM_FLAG: .*no-such-flag/)
   })
 
-  it.each(['vault', 'cert-manager'])('that asks %s for certificates without what that needs is refused', (manager) => {
+  it.each([
+    ['vault', '--vault-token='],
+    ['cert-manager', '--cert-manager-issuer-name='],
+  ])('that asks %s for certificates without what that needs is refused', (manager, missing) => {
     const args = [
-      ...common.filter((flag) => !flag.startsWith('--certificate-manager')),
+      ...common.filter((flag) => !/^--(certificate-manager|cert-manager-issuer-name)=/.test(flag)),
       `--certificate-manager=${manager}`,
+      missing,
     ]
     expect(codeOfStart('osm-controller', args)).toBe('OSM_PROGRAM_CERTIFICATE_MANAGER')
   })

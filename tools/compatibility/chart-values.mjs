@@ -50,7 +50,7 @@ export const chartValues = {
     works('osm.prometheus.{port,image,resources,nodeSelector,affinity,tolerations}', effects),
     works('osm.prometheus.retention.time', effects),
     works('osm.{trustDomain,clusterDomain}', effects, { note: 'clusterDomain is new' }),
-    works('osm.certificateProvider.kind', values, { note: 'tresor and vault; cert-manager is refused' }),
+    works('osm.certificateProvider.kind', values),
     works('osm.certificateProvider.{serviceCertValidityDuration,certKeyBitSize,keyAlgorithm}', effects, {
       note: 'keyAlgorithm is new',
     }),
@@ -59,7 +59,8 @@ export const chartValues = {
     works('osm.vault.secret.{name,key}', effects),
     works('osm.vault.{mount,namespace,caSecret}', effects, { note: 'new' }),
     works('osm.vault.auth.{kind,mount,role,tokenFile}', effects, { note: 'new' }),
-    later('osm.certmanager.{issuerName,issuerKind,issuerGroup}', 'open', effects, { note: 'the provider is refused' }),
+    works('osm.certmanager.{issuerName,issuerKind,issuerGroup}', effects),
+    works('osm.certmanager.caSecret', effects, { note: 'new' }),
     works('osm.caBundleSecretName', effects),
     never(
       'osm.grafana.{port,enableRemoteRendering,image,rendererImage,nodeSelector,affinity,tolerations}',

@@ -1,4 +1,4 @@
-import { later, missing, never, works } from './row.mjs'
+import { missing, never, works } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Section} Section */
 
@@ -20,12 +20,12 @@ export const flags = {
     works('--osm-version', [taking, rendering]),
     works('--osm-config-name', taking),
     works('--verbosity', [taking, running], { note: 'until MeshConfig says otherwise' }),
-    works('--certificate-manager', [taking, parsing], { note: 'tresor and vault; cert-manager is refused' }),
+    works('--certificate-manager', [taking, parsing]),
     works('--ca-bundle-secret-name', [taking, rendering]),
     works('--trust-domain', [taking, parsing]),
     works('--enable-mesh-root-certificate', taking, { note: 'read when a controller starts' }),
     works('--vault-{protocol,host,port,role,token,token-secret-name,token-secret-key}', [taking, parsing]),
-    later('--cert-manager-issuer-{name,kind,group}', 'open', taking, { note: 'the provider is refused' }),
+    works('--cert-manager-issuer-{name,kind,group}', [taking, parsing]),
     works('--enable-reconciler', [taking, bootstrap], { note: 'osm-bootstrap' }),
     works('--osm-service-account', taking, { note: 'osm-controller' }),
     never('--validator-webhook-config', 'of osm-controller: osm-bootstrap keeps the webhook, and takes it too', taking),

@@ -232,9 +232,8 @@ const guides = [
   {
     name: 'certificates: tresor, Vault, cert-manager',
     of: 'both',
-    outcome: 'partly',
-    note: 'tresor and Vault; cert-manager is refused',
-    tests: [dataplane('identity'), dataplane('vault'), api('chart-values')],
+    outcome: 'covered',
+    tests: [dataplane('identity'), dataplane('vault'), api('cert-manager'), api('chart-values')],
   },
   { name: 'high availability', of: 'both', outcome: 'covered', tests: [api('replicas'), api('replica-loss')] },
   {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { say } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
+import { builtCertManager } from './cert-manager.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { ensureKubectlAndHelm } from './kubectl-and-helm.mjs'
 import { kubernetesObstacle } from './kubernetes-obstacle.mjs'
@@ -22,9 +23,15 @@ export async function ensureKubernetes(env = process.env) {
   }
   const assets = env.KUBEBUILDER_ASSETS ? fromAssets(env.KUBEBUILDER_ASSETS) : undefined
   const { helm, kubectl } = await ensureKubectlAndHelm()
+  const certManager = builtCertManager()
+  if (certManager === undefined)
+    say(
+      'tests with a real cert-manager are left out: build it by OSM_BUILD_CERT_MANAGER=1 node tools/bootstrap.mjs cluster-build',
+    )
   return {
     ETCD_BIN: assets?.etcd ?? (await ensureEtcd()),
     KUBE_APISERVER_BIN: assets?.apiServer ?? join(await ensureKubernetesPrograms(['kube-apiserver']), 'kube-apiserver'),
+    OSM_CERT_MANAGER: certManager ?? '',
     HELM_BIN: helm,
     KUBECTL_BIN: kubectl,
   }

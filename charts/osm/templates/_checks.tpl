@@ -38,7 +38,7 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- fail "osm.trafficInterceptionMode is ebpf: this version redirects traffic by iptables, or not at all; use iptables or none" -}}
 {{- end -}}
 {{- if eq $osm.certificateProvider.kind "cert-manager" -}}
-{{- fail "osm.certificateProvider.kind is cert-manager: this version issues certificates by its built-in authority or by Vault; use tresor or vault" -}}
+{{- include "osm.checkCertManager" . -}}
 {{- end -}}
 {{- if eq $osm.certificateProvider.kind "vault" -}}
 {{- include "osm.checkVault" . -}}
@@ -63,6 +63,19 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- end -}}
 {{- if and (eq $vault.auth.kind "tokenFile") (not $vault.auth.tokenFile) -}}
 {{- fail "osm.vault.auth.kind is tokenFile, which needs osm.vault.auth.tokenFile" -}}
+{{- end -}}
+{{- end }}
+
+{{/* cert-manager without an issuer, or with one that it does not have. */}}
+{{- define "osm.checkCertManager" -}}
+{{- $issuer := .Values.osm.certmanager -}}
+{{- range $key := list "issuerName" "issuerKind" "issuerGroup" -}}
+{{- if not (get $issuer $key) -}}
+{{- fail (printf "osm.certificateProvider.kind is cert-manager, which needs osm.certmanager.%s" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $issuer.issuerGroup "cert-manager.io") (not (has $issuer.issuerKind (list "Issuer" "ClusterIssuer"))) -}}
+{{- fail (printf "osm.certmanager.issuerKind is %q: group cert-manager.io has Issuer and ClusterIssuer; set osm.certmanager.issuerGroup to that of another kind" $issuer.issuerKind) -}}
 {{- end -}}
 {{- end }}
 

@@ -134,6 +134,19 @@ lifecycle:
 {{- end }}
 {{- end }}
 
+{{/* Flags of a program that asks cert-manager, as a YAML list; empty where another authority signs. */}}
+{{- define "osm.certManagerFlags" -}}
+{{- $issuer := .Values.osm.certmanager -}}
+{{- if eq .Values.osm.certificateProvider.kind "cert-manager" }}
+- {{ printf "--cert-manager-issuer-name=%s" $issuer.issuerName | quote }}
+- {{ printf "--cert-manager-issuer-kind=%s" $issuer.issuerKind | quote }}
+- {{ printf "--cert-manager-issuer-group=%s" $issuer.issuerGroup | quote }}
+{{- with $issuer.caSecret }}
+- {{ printf "--cert-manager-ca-secret-name=%s" . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* The Secret with the token of Vault: that of the user, or the one that is made of osm.vault.token. */}}
 {{- define "osm.vaultSecretName" -}}
 {{- $osm := .Values.osm -}}

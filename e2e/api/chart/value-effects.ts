@@ -82,28 +82,40 @@ const vaultWith = (more: Readonly<Record<string, unknown>> = {}) => ({
   with: { osm: { certificateProvider: { kind: 'vault' }, vault: { host: 'vault', secret: vaultSecret, ...more } } },
 })
 const rootPreset = 'ConfigMap preset-mesh-root-certificate'
-const vaultEffects = [controller, rootPreset]
+const providerEffects = [controller, rootPreset]
 const kubernetesLogin = { auth: { kind: 'kubernetes', role: 'login' }, secret: { name: '', key: '' } }
 
 /** Values of Vault, which count where it issues. */
 const vaultValues: readonly ValueEffect[] = [
-  effect('osm.vault.host', 'vault.example', vaultEffects, vaultWith()),
-  effect('osm.vault.port', 8277, vaultEffects, vaultWith()),
-  effect('osm.vault.protocol', 'https', vaultEffects, vaultWith()),
-  effect('osm.vault.role', 'signing', vaultEffects, vaultWith()),
-  effect('osm.vault.mount', 'pki_int', vaultEffects, vaultWith()),
-  effect('osm.vault.namespace', 'team-a', vaultEffects, vaultWith()),
+  effect('osm.vault.host', 'vault.example', providerEffects, vaultWith()),
+  effect('osm.vault.port', 8277, providerEffects, vaultWith()),
+  effect('osm.vault.protocol', 'https', providerEffects, vaultWith()),
+  effect('osm.vault.role', 'signing', providerEffects, vaultWith()),
+  effect('osm.vault.mount', 'pki_int', providerEffects, vaultWith()),
+  effect('osm.vault.namespace', 'team-a', providerEffects, vaultWith()),
   effect('osm.vault.caSecret', 'vault-roots', [controller], { ...vaultWith(), shows: ['vault-roots'] }),
-  effect('osm.vault.auth.kind', 'kubernetes', vaultEffects, vaultWith({ auth: { role: 'login' } })),
-  effect('osm.vault.auth.mount', 'k8s-other', vaultEffects, vaultWith(kubernetesLogin)),
-  effect('osm.vault.auth.role', 'other-login', vaultEffects, vaultWith(kubernetesLogin)),
-  effect('osm.vault.auth.tokenFile', '/vault/token', vaultEffects, vaultWith(kubernetesLogin)),
-  effect('osm.vault.secret.name', 'vault-login', [...vaultEffects, 'Role osm-controller'], vaultWith()),
-  effect('osm.vault.secret.key', 'vault-key', vaultEffects, vaultWith()),
-  effect('osm.vault.token', 'planted', ['Secret osm-vault-token', 'Role osm-controller', ...vaultEffects], {
+  effect('osm.vault.auth.kind', 'kubernetes', providerEffects, vaultWith({ auth: { role: 'login' } })),
+  effect('osm.vault.auth.mount', 'k8s-other', providerEffects, vaultWith(kubernetesLogin)),
+  effect('osm.vault.auth.role', 'other-login', providerEffects, vaultWith(kubernetesLogin)),
+  effect('osm.vault.auth.tokenFile', '/vault/token', providerEffects, vaultWith(kubernetesLogin)),
+  effect('osm.vault.secret.name', 'vault-login', [...providerEffects, 'Role osm-controller'], vaultWith()),
+  effect('osm.vault.secret.key', 'vault-key', providerEffects, vaultWith()),
+  effect('osm.vault.token', 'planted', ['Secret osm-vault-token', 'Role osm-controller', ...providerEffects], {
     ...vaultWith({ auth: { kind: 'tokenFile', tokenFile: '/vault/token' }, secret: { name: '', key: '' } }),
     shows: ['osm-vault-token', 'cGxhbnRlZA=='],
   }),
+]
+
+const certManagerWith = (more: Readonly<Record<string, unknown>> = {}) => ({
+  with: { osm: { certificateProvider: { kind: 'cert-manager' }, certmanager: more } },
+})
+
+/** Values of cert-manager, which count where it issues. */
+const certManagerValues: readonly ValueEffect[] = [
+  effect('osm.certmanager.issuerName', 'issuer', providerEffects, certManagerWith()),
+  effect('osm.certmanager.issuerKind', 'ClusterIssuer', providerEffects, certManagerWith()),
+  effect('osm.certmanager.issuerGroup', 'issuers.example', providerEffects, certManagerWith()),
+  effect('osm.certmanager.caSecret', 'issuer-roots', [...providerEffects, 'Role osm-controller'], certManagerWith()),
 ]
 
 const withPrometheus = { with: { osm: { deployPrometheus: true } } }
@@ -112,6 +124,7 @@ const withJaeger = { with: { osm: { deployJaeger: true } } }
 /** Values that change what is rendered, MeshConfig apart. */
 export const effects: readonly ValueEffect[] = [
   ...vaultValues,
+  ...certManagerValues,
   effect('osm.image.registry', 'registry.example', pods),
   effect('osm.image.pullPolicy', 'Always', [...pods, health]),
   effect('osm.image.tag', 'v7', pods),
@@ -216,8 +229,8 @@ export const effects: readonly ValueEffect[] = [
     'ClusterRole osm-osm-bootstrap',
     'ClusterRole osm-osm-cleanup',
   ]),
-  effect('osm.featureFlags.enableMeshRootCertificate', true, programs, {
-    shows: ['--enable-mesh-root-certificate=true', '--enable-mesh-root-certificate"'],
+  effect('osm.featureFlags.enableMeshRootCertificate', true, [...programs, 'Role osm-controller'], {
+    shows: ['--enable-mesh-root-certificate=true', '--enable-mesh-root-certificate"', 'certificaterequests'],
   }),
   effect(
     'osm.networkPolicy.webhookClients',
@@ -324,9 +337,6 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
   'osm.osmInterceptor.resource': resources,
   'osm.osmInterceptor.affinity': affinity,
   'osm.osmInterceptor.tolerations': tolerations,
-  'osm.certmanager.issuerName': 'issuer',
-  'osm.certmanager.issuerKind': 'ClusterIssuer',
-  'osm.certmanager.issuerGroup': 'issuers.example',
   'osm.grafana.port': 3077,
   'osm.grafana.enableRemoteRendering': true,
   'osm.grafana.image': 'sidecar.example/grafana:1',

@@ -104,6 +104,8 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
         choose: (feed) =>
           readsRootCertificates ? choiceOfObjects(feed.current(), osmNamespace, flags.vaultCaFile) : choice,
         osmNamespace,
+        domains,
+        cluster: { api, meshName, serviceAccount: flags.osmServiceAccount },
         readSecret: (key) => readSecretText(api, { namespace: osmNamespace, ...key }, signal),
         clock: systemClock,
         random: Math.random,

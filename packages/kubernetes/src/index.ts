@@ -1,5 +1,7 @@
 export { caCertificateInformer, type CaSecret } from './certificates/ca-certificate-informer.js'
 export { caSecretName, SecretCaStore, type SecretCaStoreOptions } from './certificates/secret-ca-store.js'
+export { CertManagerAuthority, type CertManagerOptions } from './cert-manager/cert-manager-authority.js'
+export type { IssuerRef } from './cert-manager/certificate-request.js'
 export type * from './api.js'
 export type { ClusterAccess, ClusterCredentials, ClusterTls } from './client/cluster-access.js'
 export { isInCluster, type Environment } from './client/in-cluster-access.js'

@@ -18,6 +18,8 @@ export const resourceTypes = {
   Job: namespaced('batch/v1', 'Job', 'jobs'),
   CronJob: namespaced('batch/v1', 'CronJob', 'cronjobs'),
   PodDisruptionBudget: namespaced('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  /** Of cert-manager; served only where that is installed. */
+  CertificateRequest: namespaced('cert-manager.io/v1', 'CertificateRequest', 'certificaterequests'),
   NetworkPolicy: namespaced('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   Role: namespaced('rbac.authorization.k8s.io/v1', 'Role', 'roles'),
   RoleBinding: namespaced('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings'),

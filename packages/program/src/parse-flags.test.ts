@@ -101,9 +101,12 @@ describe('parseProgramFlags', () => {
   })
 
   const vault = ['--certificate-manager=vault', '--vault-host=vault']
+  const certManager = ['--certificate-manager=cert-manager']
 
   it.each([
-    ['cert-manager', ['--certificate-manager=cert-manager'], 'not available'],
+    ['cert-manager without issuer', [...certManager, '--cert-manager-issuer-name='], '--cert-manager-issuer-name'],
+    ['cert-manager without kind', [...certManager, '--cert-manager-issuer-kind='], '--cert-manager-issuer-kind'],
+    ['a kind that cert-manager lacks', [...certManager, '--cert-manager-issuer-kind=Step'], 'Issuer or ClusterIssuer'],
     ['a Vault without login', vault, 'needs --vault-token-secret-name'],
     ['half a Secret', [...vault, '--vault-token-secret-name=a'], 'together'],
     [

@@ -109,6 +109,11 @@ export const programFlags = {
   'cert-manager-issuer-name': { kind: 'text', default: 'osm-ca', meaning: 'issuer of cert-manager' },
   'cert-manager-issuer-kind': { kind: 'text', default: 'Issuer', meaning: 'kind of that issuer' },
   'cert-manager-issuer-group': { kind: 'text', default: 'cert-manager.io', meaning: 'group of that issuer' },
+  'cert-manager-ca-secret-name': {
+    kind: 'text',
+    default: '',
+    meaning: 'Secret whose ca.crt has the roots that the issuer may sign under; without it those that it names',
+  },
 } as const satisfies FlagDefinitions
 
 /** The flag of programs that have drivers. */
@@ -141,18 +146,26 @@ export function parseProgramFlags<const Extra extends FlagDefinitions>(
 }
 
 function checkCertificateManager(flags: ProgramFlags): void {
-  if (flags.certificateManager === 'cert-manager')
-    throw new OsmError<ProgramErrorCode>(
-      'OSM_PROGRAM_CERTIFICATE_MANAGER',
-      '--certificate-manager=cert-manager is not available in this version yet; use tresor or vault',
-    )
-  if (flags.certificateManager !== 'vault') return
-  const missing = missingVaultFlag(flags)
+  const { certificateManager } = flags
+  if (certificateManager === 'tresor') return
+  const missing = certificateManager === 'vault' ? missingVaultFlag(flags) : missingIssuerFlag(flags)
   if (missing !== undefined)
     throw new OsmError<ProgramErrorCode>(
       'OSM_PROGRAM_CERTIFICATE_MANAGER',
-      `--certificate-manager=vault needs ${missing}`,
+      `--certificate-manager=${certificateManager} needs ${missing}`,
     )
+}
+
+function missingIssuerFlag({
+  certManagerIssuerName: name,
+  certManagerIssuerKind: kind,
+  certManagerIssuerGroup: group,
+}: ProgramFlags): string | undefined {
+  if (name === '') return '--cert-manager-issuer-name'
+  if (kind === '' || group === '') return '--cert-manager-issuer-kind and --cert-manager-issuer-group'
+  return group === 'cert-manager.io' && !['Issuer', 'ClusterIssuer'].includes(kind)
+    ? '--cert-manager-issuer-kind=Issuer or ClusterIssuer, or the --cert-manager-issuer-group of another kind'
+    : undefined
 }
 
 /** Programs that do not ask Vault are given no login. */

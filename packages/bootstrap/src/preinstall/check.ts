@@ -13,6 +13,8 @@ export interface CheckContext {
   readonly sidecarClass?: string | undefined
   /** Classes whose drivers are in the programs. */
   readonly availableClasses: readonly string[]
+  /** Who is to sign certificates of workloads; undefined if no one said. */
+  readonly certificateManager?: string | undefined
   readonly definitions: readonly CustomResourceDefinition[]
   readonly signal: AbortSignal
 }

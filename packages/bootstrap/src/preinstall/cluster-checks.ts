@@ -47,6 +47,27 @@ export const definitionsFit: Check = {
   },
 }
 
+/** Without it no certificate would be signed, and no sidecar served. */
+export const certManagerIsThere: Check = {
+  name: 'cert-manager',
+  run: async ({ api, certificateManager, signal }) => {
+    if (certificateManager !== 'cert-manager') return []
+    const { group, plural, version } = resourceTypes.CertificateRequest
+    const name = `${plural}.${group}`
+    const definition = await api.get(resourceTypes.CustomResourceDefinition, { namespace: '', name }, signal)
+    const { versions = [] } = (definition?.spec ?? {}) as {
+      readonly versions?: readonly { readonly name: string; readonly served: boolean }[]
+    }
+    if (versions.some((each) => each.name === version && each.served)) return []
+    return [
+      {
+        what: `the API server does not serve ${plural} of ${group}/${version}, and certificates are to be signed by cert-manager`,
+        advice: 'install cert-manager and the issuer first, or set osm.certificateProvider.kind to tresor or vault',
+      },
+    ]
+  },
+}
+
 /** What the checks themselves have to read. */
 const needed: readonly (readonly [verb: string, type: ResourceType])[] = [
   ['list', resourceTypes.Deployment],

@@ -32,6 +32,12 @@ const preinstallFlags = {
     default: '',
     meaning: 'sidecar class of the mesh; it needs a driver (empty: do not look)',
   },
+  'certificate-manager': {
+    kind: 'text',
+    default: '',
+    meaning:
+      'who is to sign certificates of workloads; for cert-manager, that has to be installed (empty: do not look)',
+  },
   'available-sidecar-classes': {
     kind: 'text',
     default: 'envoy',
@@ -56,6 +62,7 @@ export const preinstallProgram: Program<FlagValues<typeof preinstallFlags>> = {
       enforceSingleMesh,
       sidecarClass: flags.sidecarClass === '' ? undefined : flags.sidecarClass,
       availableClasses: flags.availableSidecarClasses.split(',').filter((name) => name !== ''),
+      certificateManager: flags.certificateManager,
       definitions,
       signal,
     }

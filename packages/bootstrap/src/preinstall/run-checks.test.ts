@@ -55,6 +55,22 @@ describe('the checks before an installation', () => {
     await expect(check(emptyCluster(), { sidecarClass: 'Envoy' })).resolves.toMatchObject({ passed: true })
   })
 
+  it('find that cert-manager is missing where it is to sign, before an upgrade too', async () => {
+    const cluster = emptyCluster()
+    const context = { certificateManager: 'cert-manager' }
+    for (const checks of [installChecks, upgradeChecks])
+      expect(await check(cluster, context, checks)).toMatchObject({
+        passed: false,
+        text: expect.stringContaining('does not serve certificaterequests of cert-manager.io/v1'),
+      })
+    await expect(check(cluster, { certificateManager: 'vault' })).resolves.toMatchObject({ passed: true })
+    cluster.put(resourceTypes.CustomResourceDefinition, {
+      metadata: { name: 'certificaterequests.cert-manager.io' },
+      spec: { versions: [{ name: 'v1', served: true }] },
+    })
+    await expect(check(cluster, context)).resolves.toMatchObject({ passed: true })
+  })
+
   it('do not mind the mesh that is to be upgraded', async () => {
     const cluster = emptyCluster()
     installMesh(cluster, 'osm-system', { meshName: 'osm', enforceSingleMesh: 'true' })
@@ -75,7 +91,7 @@ describe('the checks before an installation', () => {
       '[failed] no mesh in the namespace\n  mesh "first" in namespace osm-system is installed already\n',
     )
     expect(text).toContain('helm list -n osm-system')
-    expect(text).toContain('1 of 7 checks failed; nothing was changed')
+    expect(text).toContain('1 of 8 checks failed; nothing was changed')
   })
 
   it('find another mesh only where one of the two is to be alone', async () => {
@@ -154,6 +170,6 @@ describe('the checks before an installation', () => {
     const { passed, text } = await check(cluster)
     expect(passed).toBe(false)
     expect(text).toContain('could not be checked: may not [OSM_KUBERNETES_FORBIDDEN]')
-    expect(text).toContain('4 of 7 checks failed')
+    expect(text).toContain('4 of 8 checks failed')
   })
 })

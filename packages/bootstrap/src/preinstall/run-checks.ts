@@ -1,7 +1,7 @@
 import { isKubernetesError } from '@osm-ts/kubernetes'
 
 import type { Check, CheckContext, Obstacle } from './check.js'
-import { apiServerIsRecent, definitionsFit, permissionsAreThere } from './cluster-checks.js'
+import { apiServerIsRecent, certManagerIsThere, definitionsFit, permissionsAreThere } from './cluster-checks.js'
 import { meshNameIsFree, namespaceIsFree, singleMeshIsKept } from './mesh-checks.js'
 
 /** Without its driver the class of the mesh has no control plane: no pod would start, and running sidecars would be left alone. */
@@ -19,6 +19,7 @@ export const installChecks: readonly Check[] = [
   apiServerIsRecent,
   permissionsAreThere,
   classHasDriver,
+  certManagerIsThere,
   namespaceIsFree,
   singleMeshIsKept,
   meshNameIsFree,
@@ -26,7 +27,13 @@ export const installChecks: readonly Check[] = [
 ]
 
 /** Checks before an upgrade: all but those that look whether there is room for another mesh. */
-export const upgradeChecks: readonly Check[] = [apiServerIsRecent, permissionsAreThere, classHasDriver, definitionsFit]
+export const upgradeChecks: readonly Check[] = [
+  apiServerIsRecent,
+  permissionsAreThere,
+  classHasDriver,
+  certManagerIsThere,
+  definitionsFit,
+]
 
 /**
  * Runs every check, so that anyone who has to mend something sees all of it at once, and prints a line for each.

@@ -18,6 +18,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_BOOTSTRAP_ROOT: "the Secret with the root of the control plane is missing or contains no CA certificate",
   OSM_BOOTSTRAP_TERMINATING: "an object is being deleted and can be recreated only after that",
   OSM_CERT_AMBIGUOUS_NAME: "the principal of a service account is also the server name of a service, so that one could impersonate the other",
+  OSM_CERT_APPROVAL_PENDING: "a request for a certificate waits for somebody to approve it; certificates in force stay in use, and it is asked for again",
   OSM_CERT_CA_EXPIRED: "a root has expired, or is not valid yet",
   OSM_CERT_CA_INVALID: "a root cannot sign certificates of the mesh: it is not a CA, or sidecars do not support its key type",
   OSM_CERT_CA_SHARED: "control plane and workloads have the same root; each needs its own",

@@ -2,19 +2,23 @@ import { readFile } from 'node:fs/promises'
 
 import {
   type CertificateErrorCode,
+  certificateNames,
   type CertificateProvider,
   type Clock,
+  type MeshDomains,
   type ProcessLogger,
   type Random,
+  type RemoteAuthority,
   RemoteProvider,
   type SnapshotFeed,
   SplitProvider,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
+import { CertManagerAuthority, type KubernetesApi } from '@osm-ts/kubernetes'
 import type { VaultAuth, VaultSettings } from '@osm-ts/vault'
 
 import type { ProviderOpener } from '../options.js'
-import type { ProviderChoice } from './provider-choice.js'
+import type { CertManagerSpec, ProviderChoice } from './provider-choice.js'
 
 /** A key of a Secret in the namespace of the control plane. */
 export interface SecretKey {
@@ -29,6 +33,9 @@ export interface ProviderOptions {
   /** Asked once the mesh has been read. */
   readonly choose: (feed: SnapshotFeed) => ProviderChoice
   readonly osmNamespace: string
+  readonly domains: MeshDomains
+  /** The cluster in which cert-manager is asked; absent where there is none. */
+  readonly cluster?: { readonly api: KubernetesApi; readonly meshName: string; readonly serviceAccount: string }
   /** Reads a key of a Secret in the namespace of the control plane; undefined if it is not there. Secret. */
   readonly readSecret: (key: SecretKey) => Promise<string | undefined>
   readonly clock: Clock
@@ -36,6 +43,8 @@ export interface ProviderOptions {
   readonly logger: ProcessLogger
 }
 
+/** Key of a Secret with roots. */
+const ROOTS_KEY = 'ca.crt'
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /**
@@ -45,45 +54,97 @@ const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/tok
 export function providerOpener(options: ProviderOptions): ProviderOpener {
   return async (feed, signal) => {
     const choice = options.choose(feed)
-    const { builtIn } = options
-    return choice.kind === 'tresor'
-      ? { provider: builtIn, stopped: Promise.resolve() }
-      : openVault(options, await vaultSettings(choice, options), signal)
+    switch (choice.kind) {
+      case 'tresor':
+        return { provider: options.builtIn, stopped: Promise.resolve() }
+      case 'vault':
+        return openVault(options, await vaultSettings(choice, options), signal)
+      case 'cert-manager':
+        return openCertManager(options, choice.certManager, signal)
+    }
   }
 }
 
 async function openVault(
-  { builtIn, clock, random, logger }: ProviderOptions,
+  options: ProviderOptions,
   settings: VaultSettings,
   signal: AbortSignal,
 ): ReturnType<ProviderOpener> {
   // Loaded only where it is used.
   const { VaultAuthority } = await import('@osm-ts/vault')
-  const remote = new VaultAuthority(settings, clock)
+  const remote = new VaultAuthority(settings, options.clock)
   if (settings.origin.startsWith('http:'))
-    logger.warn({ vault: settings.origin }, 'Vault is asked without TLS: its token can be read on the way')
+    options.logger.warn({ vault: settings.origin }, 'Vault is asked without TLS: its token can be read on the way')
   try {
-    const workload = await RemoteProvider.open(
-      {
-        remote,
-        authority: 'workload',
-        otherRoots: () => builtIn.trustBundle('control-plane'),
-        clock,
-        random,
-        logger: logger.child('certificate-provider'),
-      },
-      signal,
-    )
+    const { provider, workload } = await openRemote(options, remote, signal)
     const follow = async (): Promise<void> => {
       await workload.run(signal)
       await remote.close()
     }
-    const provider = new SplitProvider({ 'control-plane': builtIn, workload })
     return { provider, stopped: follow() }
   } catch (error) {
     await remote.close()
     throw error
   }
+}
+
+async function openCertManager(
+  options: ProviderOptions,
+  { issuerName: name, issuerKind: kind, issuerGroup: group, ca }: CertManagerSpec,
+  signal: AbortSignal,
+): ReturnType<ProviderOpener> {
+  const { cluster, osmNamespace, domains, readSecret, clock, random, logger } = options
+  if (cluster === undefined)
+    throw invalid('spec.provider.certManager needs a Kubernetes cluster; use tresor or vault in a standalone mesh')
+  const secret = ca?.secretRef
+  if (secret !== undefined && secret.namespace !== osmNamespace)
+    throw invalid(
+      `Secret ${secret.namespace}/${secret.name} with the roots of the issuer must be in namespace ${osmNamespace}, that of the control plane`,
+    )
+  const serviceAccount = { namespace: osmNamespace, name: cluster.serviceAccount }
+  const remote = new CertManagerAuthority({
+    ...cluster,
+    namespace: osmNamespace,
+    issuer: { name, kind, group },
+    ...(secret === undefined
+      ? {}
+      : {
+          roots: async () => {
+            const text = await readSecret({ name: secret.name, key: ROOTS_KEY })
+            if (text !== undefined) return text
+            throw invalid(`Secret ${osmNamespace}/${secret.name} with key ${ROOTS_KEY} for cert-manager is missing`)
+          },
+        }),
+    probe: certificateNames({ kind: 'service', serviceAccount, services: [] }, domains),
+    clock,
+    random,
+    logger: logger.child('cert-manager'),
+  })
+  const following = remote.run(signal)
+  const { provider, workload } = await openRemote(options, remote, signal)
+  const follow = async (): Promise<void> => {
+    await Promise.all([workload.run(signal), following])
+  }
+  return { provider, stopped: follow() }
+}
+
+async function openRemote(
+  { builtIn, clock, random, logger }: ProviderOptions,
+  remote: RemoteAuthority,
+  signal: AbortSignal,
+): Promise<{ readonly provider: CertificateProvider; readonly workload: RemoteProvider }> {
+  const workload = await RemoteProvider.open(
+    {
+      remote,
+      authority: 'workload',
+      otherRoots: () => builtIn.trustBundle('control-plane'),
+      clock,
+      random,
+      logger: logger.child('certificate-provider'),
+    },
+    signal,
+  )
+  return { provider: new SplitProvider({ 'control-plane': builtIn, workload }), workload }
 }
 
 async function vaultSettings(

@@ -6,7 +6,15 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { createLogger, MemoryCaStore, SnapshotFeed, systemClock, TresorProvider, YamlFolderSource } from '@osm-ts/core'
+import {
+  createLogger,
+  MemoryCaStore,
+  parseMeshDomains,
+  SnapshotFeed,
+  systemClock,
+  TresorProvider,
+  YamlFolderSource,
+} from '@osm-ts/core'
 
 import { parseControllerFlags } from '../controller-flags.js'
 import { providerOpener } from './open-provider.js'
@@ -52,12 +60,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-function open(choice: ProviderChoice, secrets: Readonly<Record<string, string>> = {}) {
+function open(
+  choice: ProviderChoice,
+  secrets: Readonly<Record<string, string>> = {},
+  cluster?: Parameters<typeof providerOpener>[0]['cluster'],
+) {
   const opener = providerOpener({
     builtIn,
     choose: () => choice,
     osmNamespace: NAMESPACE,
+    domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
     readSecret: async ({ name, key }) => secrets[`${name}/${key}`],
+    ...(cluster === undefined ? {} : { cluster }),
     clock: systemClock,
     random: Math.random,
     logger: createLogger('test', 'disabled', { write: () => undefined }),
@@ -88,6 +102,19 @@ describe('the flags', () => {
         mount: 'pki',
         auth: { kind: 'appRole', role: 'r' },
         token: { secretKeyRef: { name: 's', namespace: NAMESPACE, key: 'k' } },
+      },
+    })
+  })
+
+  it('choose the issuer of cert-manager, and the roots that it may sign under', () => {
+    const issuer = ['--cert-manager-issuer-name=i', '--cert-manager-issuer-kind=ClusterIssuer']
+    expect(flags('--certificate-manager=cert-manager', ...issuer, '--cert-manager-ca-secret-name=roots')).toEqual({
+      kind: 'cert-manager',
+      certManager: {
+        issuerName: 'i',
+        issuerKind: 'ClusterIssuer',
+        issuerGroup: 'cert-manager.io',
+        ca: { secretRef: { name: 'roots', namespace: NAMESPACE } },
       },
     })
   })
@@ -125,13 +152,35 @@ spec: { ${role}provider: ${provider} }
     await expect(chosen(root('d', '', tresor))).resolves.toEqual({ kind: 'tresor' })
   })
 
-  it('that name no provider of this version are refused, and nothing else signs instead', async () => {
-    const certManager = '{ certManager: { issuerName: i, issuerKind: Issuer, issuerGroup: cert-manager.io } }'
-    await expect(chosen(root('a', '', certManager))).rejects.toMatchObject({
-      code: 'OSM_CERT_PROVIDER_SETTINGS',
-      message: expect.stringContaining('MeshRootCertificate osm-system/a: spec.provider.certManager is not available'),
+  it('choose an issuer of cert-manager', async () => {
+    const certManager = { issuerName: 'i', issuerKind: 'Step', issuerGroup: 'step.sm' }
+    await expect(chosen(root('a', '', JSON.stringify({ certManager })))).resolves.toEqual({
+      kind: 'cert-manager',
+      certManager,
     })
+  })
+
+  it('that name no provider are refused, and nothing else signs instead', async () => {
     await expect(chosen(root('a', '', '{}'))).rejects.toThrow('must have exactly one of')
+  })
+})
+
+describe('opening cert-manager', () => {
+  const certManager = { issuerName: 'i', issuerKind: 'Issuer', issuerGroup: 'cert-manager.io' }
+
+  it('needs a cluster', async () => {
+    await expect(open({ kind: 'cert-manager', certManager })).rejects.toMatchObject({
+      code: 'OSM_CERT_PROVIDER_SETTINGS',
+      message: expect.stringContaining('needs a Kubernetes cluster'),
+    })
+  })
+
+  it('never reads roots of another namespace', async () => {
+    const ca = { secretRef: { name: 'roots', namespace: 'tenant' } }
+    const cluster = { api: undefined as never, meshName: 'm', serviceAccount: 'osm-controller' } // refused before it is asked
+    await expect(open({ kind: 'cert-manager', certManager: { ...certManager, ca } }, {}, cluster)).rejects.toThrow(
+      `Secret tenant/roots with the roots of the issuer must be in namespace ${NAMESPACE}`,
+    )
   })
 })
 

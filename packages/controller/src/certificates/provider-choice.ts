@@ -6,13 +6,18 @@ import type { ControllerFlags } from '../controller-flags.js'
 /** How to reach Vault and to log in. */
 export type VaultSpec = NonNullable<KindMap['MeshRootCertificate']['spec']['provider']['vault']>
 
+/** Which issuer cert-manager is asked for, and which roots it may sign under. */
+export type CertManagerSpec = NonNullable<KindMap['MeshRootCertificate']['spec']['provider']['certManager']>
+
 /** Who issues certificates of workloads. */
 export type ProviderChoice =
   | { readonly kind: 'tresor' }
   | { readonly kind: 'vault'; readonly vault: VaultSpec; readonly caFile?: string; readonly token?: string }
+  | { readonly kind: 'cert-manager'; readonly certManager: CertManagerSpec }
 
 /** The choice of the flags, which have been checked. */
 export function choiceOfFlags(flags: ControllerFlags): ProviderChoice {
+  if (flags.certificateManager === 'cert-manager') return { kind: 'cert-manager', certManager: certManagerOf(flags) }
   if (flags.certificateManager !== 'vault') return { kind: 'tresor' }
   const { osmNamespace, vaultTokenSecretName: name, vaultTokenSecretKey: key } = flags
   return {
@@ -52,9 +57,18 @@ export function choiceOfObjects(snapshot: Snapshot | undefined, osmNamespace: st
   const name = formatObjectRef(objectRef(active))
   if ([tresor, vault, certManager].filter((each) => each !== undefined).length !== 1)
     throw settings(`${name}: spec.provider must have exactly one of tresor, vault and certManager`)
-  if (certManager !== undefined)
-    throw settings(`${name}: spec.provider.certManager is not available in this version yet; use tresor or vault`)
+  if (certManager !== undefined) return { kind: 'cert-manager', certManager }
   return vault === undefined ? { kind: 'tresor' } : { kind: 'vault', vault, ...given('caFile', caFile) }
+}
+
+function certManagerOf(flags: ControllerFlags): CertManagerSpec {
+  const { osmNamespace: namespace, certManagerCaSecretName: name } = flags
+  return {
+    issuerName: flags.certManagerIssuerName,
+    issuerKind: flags.certManagerIssuerKind,
+    issuerGroup: flags.certManagerIssuerGroup,
+    ...(name === '' ? {} : { ca: { secretRef: { name, namespace } } }),
+  }
 }
 
 function given<K extends string>(name: K, value: string): { readonly [key in K]?: string } {

@@ -1,7 +1,7 @@
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
 import { abandonable, type Abandonable } from '../async/abandonable.js'
-import type { CertificateProvider, LeafRequest } from './certificate-provider.js'
+import type { CertificateProvider } from './certificate-provider.js'
 import type { CertificateSettings } from './certificate-settings.js'
 import type { CertificateNames } from './certificate-subject.js'
 import type { Certificate } from './certificate.js'
@@ -9,9 +9,11 @@ import type { Clock, Random } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
 import type { IssuanceLog } from './issuance-log.js'
 import { issueLeaf } from './issue-leaf.js'
+import type { KeyPair, KeySpec } from './key-pair.js'
 import type { LeafKind } from './kinds.js'
 import { LeafKeys } from './leaf-keys.js'
 import { Semaphore } from './semaphore.js'
+import { WaitingRequests } from './waiting-requests.js'
 
 /** Requests that a provider works on at a time. */
 const CONCURRENCY = 16
@@ -40,6 +42,7 @@ export class CertificateIssuer {
   readonly #options: IssuerOptions
   readonly #semaphore = new Semaphore(CONCURRENCY, MAX_WAITING)
   readonly #keys = new LeafKeys()
+  readonly #waiting = new WaitingRequests()
   readonly #attempts = new Set<Abandonable<Certificate<LeafKind>>>()
 
   constructor(options: IssuerOptions) {
@@ -71,18 +74,23 @@ export class CertificateIssuer {
   async #request(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
     const { provider, clock } = this.#options
     const settings = this.#options.settings()
-    const request: LeafRequest = {
-      ...names,
+    const wanted = { ...names, key: settings.key }
+    const waiting = this.#waiting.take(wanted)
+    const request = waiting?.request ?? {
+      ...wanted,
       validityMs: validityMs ?? this.#lifetime(names.kind, settings),
-      key: settings.key,
     }
+    let pair: KeyPair | undefined
+    const takeKey = async (spec: KeySpec): Promise<KeyPair> => (pair = waiting?.pair ?? (await this.#keys.take(spec)))
     // A provider that ignores the signal is not waited for.
-    const takeKey = this.#keys.take.bind(this.#keys)
     const attempt = abandonable((signal) => issueLeaf(provider, request, signal, takeKey))
     this.#attempts.add(attempt)
     const cancelTimer = clock.setTimer(() => attempt.abandon(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
     try {
       return await attempt.done
+    } catch (error) {
+      if (pair !== undefined && awaitsApproval(error)) this.#waiting.keep({ request, pair })
+      throw error
     } finally {
       cancelTimer()
       this.#attempts.delete(attempt)
@@ -93,6 +101,7 @@ export class CertificateIssuer {
     const reason = closed()
     this.#semaphore.close(reason)
     this.#keys.close()
+    this.#waiting.clear()
     for (const attempt of this.#attempts) attempt.abandon(reason)
   }
 
@@ -109,6 +118,10 @@ export class CertificateIssuer {
         return settings.serviceValidityMs
     }
   }
+}
+
+function awaitsApproval(error: unknown): boolean {
+  return isOsmError(error) && error.code === ('OSM_CERT_APPROVAL_PENDING' satisfies CertificateErrorCode)
 }
 
 function tooMany(): OsmError {

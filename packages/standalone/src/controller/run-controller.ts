@@ -72,6 +72,7 @@ export async function runController(
       }),
       choose: (feed) => choiceOfObjects(feed.current(), OSM_NAMESPACE),
       osmNamespace: OSM_NAMESPACE,
+      domains: meshDomains(),
       readSecret: async ({ name, key }) => secrets.text({ namespace: OSM_NAMESPACE, name }, key),
       clock: systemClock,
       random: Math.random,

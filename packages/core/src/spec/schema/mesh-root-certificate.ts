@@ -89,8 +89,17 @@ export const MeshRootCertificateSpecSchema = struct(
           struct(
             {
               issuerName: Type.String({ minLength: 1, description: 'Name of the issuer.' }),
-              issuerKind: oneOf(['Issuer', 'ClusterIssuer'], 'Kind of the issuer.'),
+              issuerKind: Type.String({
+                minLength: 1,
+                description: 'Kind of the issuer: Issuer or ClusterIssuer, or that of another group.',
+              }),
               issuerGroup: Type.String({ minLength: 1, description: 'API group of the issuer.' }),
+              ca: Type.Optional(
+                struct(
+                  { secretRef: secretRef('Secret with the roots in ca.crt.') },
+                  'Roots that the issuer may sign under. Defaults to those that it names.',
+                ),
+              ),
             },
             'cert-manager.',
           ),

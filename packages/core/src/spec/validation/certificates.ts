@@ -121,8 +121,8 @@ export function checkMeshRootCertificate(
   { trustDomain, readsRootCertificates }: CheckContext,
 ): readonly Finding[] {
   const given = Object.keys(spec.provider)
-  const { vault } = spec.provider
-  const login = vault !== undefined && vaultLogin(vault)
+  const { vault, certManager } = spec.provider
+  const login = vault !== undefined ? vaultLogin(vault) : certManager !== undefined && ownIssuer(certManager)
   return findings(
     given.length !== 1 &&
       fault(
@@ -142,6 +142,22 @@ export function checkMeshRootCertificate(
     readsRootCertificates &&
       spec.trustDomain !== trustDomain &&
       doubt('OSM_SPEC_NO_EFFECT', 'spec.trustDomain', `has no effect: the trust domain of this mesh is ${trustDomain}`),
+  )
+}
+
+/** A kind that cert-manager itself does not have. */
+function ownIssuer({
+  issuerKind,
+  issuerGroup,
+}: NonNullable<KindMap['MeshRootCertificate']['spec']['provider']['certManager']>): Finding | false {
+  return (
+    issuerGroup === 'cert-manager.io' &&
+    !['Issuer', 'ClusterIssuer'].includes(issuerKind) &&
+    fault(
+      'OSM_SPEC_PROVIDER',
+      'spec.provider.certManager.issuerKind',
+      `must be Issuer or ClusterIssuer for group cert-manager.io, not ${JSON.stringify(issuerKind)}`,
+    )
   )
 }
 
