@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+import type { KubernetesApi } from '@osm-ts/kubernetes'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { clientMayReadBooks } from './support/client-policy.js'
 import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
 import { osmProgram, type OsmProgram } from './support/osm-program.js'
@@ -34,10 +34,7 @@ describe('osm policy check-pods and check-conflicts', () => {
     ;({ api } = server.client)
     objects = new MeshObjects(api, signal)
     osm = osmProgram({ kubeconfig: server.client.kubeconfigPath })
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.namespace(osmNamespace, {})
     await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })
     await objects.apply(JSON.stringify(controllerDeployment(osmNamespace, meshName)))

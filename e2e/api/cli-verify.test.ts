@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+import type { KubernetesApi } from '@osm-ts/kubernetes'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { clientMayReadBooks } from './support/client-policy.js'
 import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
 import { NodeStandIn } from './support/node-stand-in.js'
@@ -86,18 +86,10 @@ describe('osm verify', () => {
     ;({ api } = server.client)
     objects = new MeshObjects(api, signal)
     osm = osmProgram({ kubeconfig: server.client.kubeconfigPath })
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.namespace(osmNamespace, {})
     for (const name of [shop, edge]) await objects.namespace(name, { 'openservicemesh.io/monitored-by': meshName })
-    await objects.apply(
-      `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: osm-controller, namespace: ${osmNamespace} }\n---\n` +
-        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: { name: verify-test }\n` +
-        `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin }\n` +
-        `subjects: [{ kind: ServiceAccount, name: osm-controller, namespace: ${osmNamespace} }]\n`,
-    )
+    await objects.controllerAccount(osmNamespace)
     await objects.apply(meshConfig(true))
     await objects.apply(JSON.stringify(controllerDeployment(osmNamespace, meshName)))
     controller = await ControllerProcess.start({

@@ -2,13 +2,13 @@ import { X509Certificate } from 'node:crypto'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { newProxyUUID, type Problem } from '@osm-ts/core'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { MeshObjects } from './support/mesh-objects.js'
 
 const signal = AbortSignal.timeout(300_000)
@@ -42,10 +42,7 @@ describe('the leading controller', () => {
     api = server.client.api
     objects = new MeshObjects(api, signal)
     await objects.namespace(osmNamespace, {})
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.apply(
       `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
         'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableIngressBackendPolicy: true, enableAccessCertPolicy: true, enableEgressPolicy: true } }\n',

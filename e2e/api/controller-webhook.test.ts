@@ -1,20 +1,14 @@
 import { readFile } from 'node:fs/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  apiVersionOf,
-  customResourceDefinitions,
-  type KubernetesApi,
-  resourceTypes,
-  SecretCaStore,
-} from '@osm-ts/kubernetes'
+import { apiVersionOf, type KubernetesApi, resourceTypes, SecretCaStore } from '@osm-ts/kubernetes'
 import { parseAllDocuments } from 'yaml'
 import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type AdmissionCase, allFlags, refused, warned } from '@osm-ts/controller/testing'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { MeshObjects } from './support/mesh-objects.js'
 
 const signal = AbortSignal.timeout(300_000)
@@ -83,10 +77,7 @@ describe('the validating webhook', () => {
     objects = new MeshObjects(api, signal)
     await objects.namespace(osmNamespace, {})
     await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.apply(meshConfig('{ }'))
     controller = await ControllerProcess.start({
       name: 'webhook',

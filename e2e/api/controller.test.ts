@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess, type ControllerProcessOptions } from './support/controller-process.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { clientMayReadBooks } from './support/client-policy.js'
 import { MeshObjects } from './support/mesh-objects.js'
 import { SimulatedProxy } from './support/simulated-proxy.js'
@@ -68,12 +68,7 @@ describe('osm-controller on an API server', () => {
     api = server.client.api
     objects = new MeshObjects(api, signal)
     await objects.namespace(osmNamespace, {})
-    await objects.apply(
-      `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: osm-controller, namespace: ${osmNamespace} }\n---\n` +
-        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: { name: controller-test }\n` +
-        `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin }\n` +
-        `subjects: [{ kind: ServiceAccount, name: osm-controller, namespace: ${osmNamespace} }]\n`,
-    )
+    await objects.controllerAccount(osmNamespace)
     kubeconfig = await server.client.kubeconfigFor({ namespace: osmNamespace, name: 'osm-controller' })
   })
 
@@ -96,10 +91,7 @@ describe('osm-controller on an API server', () => {
       (log) => log.includes('there is no MeshConfig yet'),
     )
     await expect(controller.health('ready')).resolves.toBe(503)
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await expect(controller.health('ready')).resolves.toBe(503)
     await objects.apply(normal())
     await controller.untilReady(90_000)

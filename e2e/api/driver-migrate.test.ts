@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { packageIntegrity } from '@osm-ts/driver-process'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
@@ -11,7 +11,7 @@ import { programsFrom, startApiServer, type OwnApiServer } from './harness/index
 import type { Deployment, Pod } from './stand-in/index.js'
 import { clientMayReadBooks } from './support/client-policy.js'
 import { ControllerProcess } from './support/controller-process.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { InjectorStandIn } from './support/injector-stand-in.js'
 import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
 import { NodeStandIn } from './support/node-stand-in.js'
@@ -110,18 +110,10 @@ describe('osm driver migrate', () => {
     refusing = join(folder, 'refusing')
     objects = new MeshObjects(api, signal)
     osm = osmProgram({ kubeconfig: server.client.kubeconfigPath })
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.namespace(osmNamespace, {})
     await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })
-    await objects.apply(
-      `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: osm-controller, namespace: ${osmNamespace} }\n---\n` +
-        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: { name: migrate-test }\n` +
-        `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin }\n` +
-        `subjects: [{ kind: ServiceAccount, name: osm-controller, namespace: ${osmNamespace} }]\n`,
-    )
+    await objects.controllerAccount(osmNamespace)
     const sidecarDrivers = [
       { sidecarName: 'envoy', proxyServerPort: ports.envoy },
       { sidecarName: 'working', proxyServerPort: ports.working, config: { refusing } },

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mergeParticipation, type ParticipationReport, type ProxyStatus } from '@osm-ts/core'
-import { customResourceDefinitions, type KubernetesApi, type ObjectStatus, resourceTypes } from '@osm-ts/kubernetes'
+import { type KubernetesApi, type ObjectStatus, resourceTypes } from '@osm-ts/kubernetes'
 import type { DeltaDiscoveryResponse } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
-import { untilServed } from './support/definitions.js'
+import { defineKinds } from './support/definitions.js'
 import { MeshObjects } from './support/mesh-objects.js'
 import { SimulatedProxy } from './support/simulated-proxy.js'
 
@@ -44,17 +44,11 @@ describe('three controllers, each with a sidecar that refuses what the same obje
     server = await startApiServer(programsFrom(process.env), signal)
     api = server.client.api
     const objects = new MeshObjects(api, signal)
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.namespace(osmNamespace, {})
+    await objects.controllerAccount(osmNamespace)
     await objects.apply(
-      `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: osm-controller, namespace: ${osmNamespace} }\n---\n` +
-        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: { name: controller-test }\n` +
-        `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin }\n` +
-        `subjects: [{ kind: ServiceAccount, name: osm-controller, namespace: ${osmNamespace} }]\n---\n` +
-        `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
+      `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
         'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableEgressPolicy: true } }\n',
     )
     await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })

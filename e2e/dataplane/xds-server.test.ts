@@ -39,24 +39,6 @@ describe.each(['delta', 'sotw'])('real Envoys over %s', (xds) => {
     await expect(connection.ask('ping')).resolves.toBe('ping')
     return connection
   }
-  /** Kills the controller, which its supervisor starts again, and waits until every proxy is back. */
-  const restartController = async (meanwhile: () => Promise<void> = async () => undefined) => {
-    const killed = mesh.mesh.controllerPid()
-    if (killed === undefined) throw new Error('no controller runs')
-    process.kill(killed, 'SIGKILL')
-    await meanwhile()
-    await eventually(
-      () => mesh.mesh.controllerPid(),
-      (pid) => pid !== undefined && pid !== killed,
-      { what: 'a new controller' },
-    )
-    await eventually(
-      () => mesh.statuses().catch(() => []),
-      (all) => all.length > 0 && all.every(({ state }) => state === 'applied'),
-      { what: 'that every proxy is back' },
-    )
-  }
-
   /** A statistic that a sidecar tells on its administration interface. */
   const statistic = async (workload: string, name: string): Promise<number> => {
     const { uuid } = mesh.instance(workload)
@@ -149,7 +131,7 @@ describe.each(['delta', 'sotw'])('real Envoys over %s', (xds) => {
     // Sidecars keep connections to each other; those that are drained for the withdrawal must be gone, or the stream may be on one of them.
     await drained()
     const connection = await upgraded()
-    await restartController()
+    await mesh.restartController()
     for (const workload of ['shop/client', 'shop/store-v1', 'shop/store-v2']) {
       const types = await responses(workload)
       expect({ workload, sent: Object.keys(types).filter((type) => type !== 'secret') }).toEqual({ workload, sent: [] })
@@ -160,7 +142,7 @@ describe.each(['delta', 'sotw'])('real Envoys over %s', (xds) => {
 
   it('close what was let in by a rule that is withdrawn while no controller runs', async () => {
     const connection = await upgraded()
-    await restartController(async () => mesh.write('policy.yaml', ...withoutStream()))
+    await mesh.restartController(async () => mesh.write('policy.yaml', ...withoutStream()))
     await eventually(
       () => connection.ended(),
       (ended) => ended,

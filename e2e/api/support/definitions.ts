@@ -40,6 +40,14 @@ export async function liveDefinition(api: KubernetesApi, name: string, signal: A
   }
 }
 
+/** Defines all kinds of the mesh, and waits until each can be used. */
+export async function defineKinds(api: KubernetesApi, signal: AbortSignal): Promise<void> {
+  for (const definition of customResourceDefinitions()) {
+    await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
+    await untilServed(api, definition, signal)
+  }
+}
+
 /** The API server says that a kind is established a moment before it serves it as it is defined now. */
 export async function untilServed(
   api: KubernetesApi,

@@ -54,6 +54,16 @@ export class MeshObjects {
     await this.#api.delete(resourceTypes[kind], { namespace, name }, { signal: this.#signal })
   }
 
+  /** The account of a controller, with all rights. */
+  async controllerAccount(namespace: string): Promise<void> {
+    const account = { kind: 'ServiceAccount', name: 'osm-controller', namespace }
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
+    const { name } = account
+    const binding = { kind: 'ClusterRoleBinding', metadata: { name }, roleRef: role, subjects: [account] }
+    await this.apply(JSON.stringify({ apiVersion: 'v1', kind: account.kind, metadata: { name, namespace } }))
+    await this.apply(JSON.stringify({ apiVersion: `${role.apiGroup}/v1`, ...binding }))
+  }
+
   async namespace(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
     await this.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }))
   }

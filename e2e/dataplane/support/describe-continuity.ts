@@ -32,21 +32,7 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
 
     it('loses no request while the controller is killed and returns, and takes changes again', async () => {
       const stop = load(ask, 4)
-      const killed = mesh.mesh.controllerPid()
-      if (killed === undefined) throw new Error('no controller runs')
-      process.kill(killed, 'SIGKILL')
-      await eventually(
-        () => mesh.mesh.controllerPid(),
-        (pid) => pid !== undefined && pid !== killed,
-        { what: 'a new controller' },
-      )
-      await eventually(
-        () => mesh.statuses().catch(() => []),
-        (all) => all.length > 0 && all.every(({ state }) => state === 'applied'),
-        {
-          what: 'that every proxy is back',
-        },
-      )
+      await mesh.restartController()
       await mesh.write('split.yaml', ...shopSplit({ 'store-v3': 1 }))
       await eventually(ask, ({ server }) => server === 'store-v3', { what: 'the effect of a change' })
       const { sent, failures } = await stop()

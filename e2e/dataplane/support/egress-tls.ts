@@ -229,15 +229,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         await mesh.apply('egress.yaml', open('partner', port, mtls))
         await answers(port, 200, 'buyer-1')
         const stop = load(() => get(port), 1)
-        const killed = mesh.mesh.controllerPid()
-        if (killed === undefined) throw new Error('no controller runs')
-        process.kill(killed, 'SIGKILL')
-        await eventually(
-          () => mesh.statuses().catch(() => []),
-          (all) =>
-            mesh.mesh.controllerPid() !== killed && all.length > 0 && all.every(({ state }) => state === 'applied'),
-          { what: 'that every proxy is back' },
-        )
+        await mesh.restartController()
         await show(partner.issue('buyer-2'))
         await answers(port, 200, 'buyer-2')
         const { sent, failures } = await stop()

@@ -57,6 +57,8 @@ export interface TestMesh {
   readonly debug: (path: string) => Promise<string>
   /** Waits until every proxy has applied what the catalog wants. */
   readonly settled: () => Promise<void>
+  /** Kills the controller, which its supervisor starts again, and waits until every proxy is back. */
+  readonly restartController: (meanwhile?: () => Promise<void>) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -185,8 +187,23 @@ function access(
   }
   const statuses = async (): Promise<readonly ProxyStatus[]> =>
     (JSON.parse(await debug('/debug/status')) as { proxies: readonly ProxyStatus[] }).proxies
+  const allApplied = (ask: TestMesh['statuses'], what: string) =>
+    eventually(ask, (all) => all.length > 0 && all.every(({ state }) => state === 'applied'), { what })
   return {
     instance,
+    restartController: async (meanwhile = async () => undefined) => {
+      const killed = mesh.controllerPid()
+      if (killed === undefined) throw new Error('no controller runs')
+      process.kill(killed, 'SIGKILL')
+      await meanwhile()
+      await eventually(
+        () => mesh.controllerPid(),
+        (pid) => pid !== undefined && pid !== killed,
+        { what: 'a new controller' },
+      )
+      // Until the new one answers, there is nobody to ask.
+      await allApplied(() => statuses().catch(() => []), 'that every proxy is back')
+    },
     proxyOf: (workload) => variable(workload, 'HTTP_PROXY'),
     tcpAddress: (workload, service) =>
       variable(workload, `OSM_TCP_${service.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`),
@@ -200,9 +217,7 @@ function access(
     },
     problems: async () => (JSON.parse(await debug('/debug/problems')) as { problems: readonly Problem[] }).problems,
     settled: async () => {
-      await eventually(statuses, (all) => all.length > 0 && all.every(({ state }) => state === 'applied'), {
-        what: 'that every proxy has applied its policy',
-      })
+      await allApplied(statuses, 'that every proxy has applied its policy')
     },
   }
 }

@@ -1,10 +1,9 @@
-import { customResourceDefinitions, resourceTypes } from '@osm-ts/kubernetes'
 import type { InterceptionOptions } from '@osm-ts/interception'
 
 import { createMeshNetwork, type MeshNetwork, type WorkloadNetwork } from '@osm-ts/standalone/testing'
 import { type OwnApiServer, programsFrom, startApiServer } from '../../api/harness/index.js'
 import { ControllerProcess } from '../../api/support/controller-process.js'
-import { untilServed } from '../../api/support/definitions.js'
+import { defineKinds } from '../../api/support/definitions.js'
 import { MeshObjects } from '../../api/support/mesh-objects.js'
 import { proxyCredential } from '../../api/support/proxy-credential.js'
 import { askInside, type InsideAnswer, type Question } from '../../dataplane/support/inside.js'
@@ -52,10 +51,7 @@ export class PipyCluster {
     const objects = new MeshObjects(api, signal)
     const [repo = ''] = await freeAddresses(1)
     const repoPort = Number(repo.split(':')[1])
-    for (const definition of customResourceDefinitions()) {
-      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
-      await untilServed(api, definition, signal)
-    }
+    await defineKinds(api, signal)
     await objects.namespace(CONTROL_PLANE, {})
     await objects.apply(
       JSON.stringify({
