@@ -19,6 +19,7 @@ import { builtInDrivers } from './builtins.js'
 import { type Injection, injectPod } from './inject/inject-pod.js'
 import type { NamespaceFacts } from './inject/settings.js'
 import type { JsonObject } from './json/json.js'
+import { PodReader } from './pod/pod.js'
 import { InitScripts } from './sidecar/init-containers.js'
 
 /** A mesh that pods are shown to without being created. */
@@ -86,6 +87,7 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
         signal,
       ),
     reusableUuid: () => Promise.resolve(undefined),
+    pods: new PodReader(),
     bindings: new ProbeBindingsReader(),
     scripts: new InitScripts(),
   }

@@ -17,6 +17,7 @@ import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
 import { InitScripts } from '../src/index.js'
+import { type Pod, PodReader } from '../src/pod/pod.js'
 import type { InjectionPorts, InjectionRequest, InjectionSettings, JsonObject, NamespaceFacts } from '../src/index.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
@@ -85,6 +86,7 @@ export async function portsOf(changes: Partial<InjectionPorts> = {}): Promise<In
         signal,
       ),
     reusableUuid: () => Promise.resolve(undefined),
+    pods: new PodReader(),
     bindings: new ProbeBindingsReader(),
     scripts: new InitScripts(),
     ...changes,
@@ -99,6 +101,11 @@ export function namespaceOf(changes: Partial<NamespaceFacts> = {}): NamespaceFac
     annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
     ...changes,
   }
+}
+
+/** The pod as injection reads it. */
+export function readPod(pod: JsonObject): Pod {
+  return new PodReader().read(pod)
 }
 
 /** A pod with one container. */

@@ -1,10 +1,9 @@
 import { sidecarContainerNames } from '@osm-ts/kubernetes'
 import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
-import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { annotations } from '../annotations/annotation-names.js'
 import type { InjectorErrorCode } from '../error-codes.js'
-import { isList, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../json/json.js'
+import type { Pod } from '../pod/pod.js'
 import { BOOTSTRAP_VOLUME, CONTAINER_LISTS, INIT_CONTAINER } from '../sidecar/names.js'
 
 const RESERVED_NAMES: ReadonlySet<unknown> = new Set([INIT_CONTAINER, sidecarContainerNames.reserved])
@@ -15,48 +14,34 @@ const MAX_CONTAINERS = 256
 const MAX_METADATA = 256 * 1024
 
 /**
- * Refuses a pod that takes long to give a sidecar, before anything is read of it. Anyone who may create pods could keep others from creating theirs.
+ * Refuses a pod that takes long to give a sidecar, before anything is made of it. Anyone who may create pods could keep others from creating theirs.
  *
  * @throws OsmError `OSM_INJECT_POD`
  */
-export function checkSize(pod: JsonObject): void {
-  const spec = objectOf(pod.spec)
-  const containers = CONTAINER_LISTS.reduce((sum, name) => sum + lengthOf(spec[name]), 0)
+export function checkSize({ spec, metadata }: Pod): void {
+  const containers = CONTAINER_LISTS.reduce((sum, list) => sum + (spec[list]?.length ?? 0), 0)
   if (containers > MAX_CONTAINERS)
     throw refused(`has ${containers} containers; at most ${MAX_CONTAINERS} are taken: divide the pod`)
-  const { labels, annotations } = objectOf(pod.metadata)
   let length = 0
-  for (const [name, text] of [...Object.entries(objectOf(labels)), ...Object.entries(objectOf(annotations))])
-    length += name.length + textOf(text).length
+  for (const [name, text] of Object.entries({ ...metadata?.labels })) length += name.length + text.length
+  for (const [name, text] of Object.entries({ ...metadata?.annotations })) length += name.length + text.length
   if (length > MAX_METADATA)
     throw refused(`has labels and annotations of ${length} characters together; at most ${MAX_METADATA} are taken`)
 }
 
-function lengthOf(value: JsonValue | undefined): number {
-  return isList(value) ? value.length : 0
-}
-
 /**
- * Refuses a pod that can't have a sidecar as it stands. What the API server has decoded always has the shape; files of users may not.
+ * Refuses a pod that can't have a sidecar as it stands.
  *
  * @throws OsmError `OSM_INJECT_POD`
  */
-export function checkPod(pod: JsonObject): void {
-  const { spec } = pod
-  if (!isObject(spec) || !isList(spec.containers) || spec.containers.length === 0)
-    throw refused('spec.containers is no list of containers')
+export function checkPod({ spec }: Pod): void {
   for (const list of CONTAINER_LISTS) {
-    const containers = spec[list]
-    if (containers === undefined || containers === null) continue
-    if (!isList(containers)) throw refused(`spec.${list} is no list of containers`)
-    for (const [index, container] of containers.entries()) {
-      if (!isObject(container) || textOf(container.name) === '')
-        throw refused(`spec.${list}[${index}] is no container with a name`)
-      if (RESERVED_NAMES.has(container.name))
+    for (const [index, { name, volumeMounts = [] }] of (spec[list] ?? []).entries()) {
+      if (RESERVED_NAMES.has(name))
         throw refused(
-          `spec.${list}[${index}].name ${textOf(container.name)} is what the mesh calls a container of its own; choose another`,
+          `spec.${list}[${index}].name ${name} is what the mesh calls a container of its own; choose another`,
         )
-      if (objectsOf(container.volumeMounts).some(({ name }) => name === BOOTSTRAP_VOLUME))
+      if (volumeMounts.some((mount) => mount.name === BOOTSTRAP_VOLUME))
         throw refused(
           `spec.${list}[${index}].volumeMounts has ${BOOTSTRAP_VOLUME}, the volume with the key of the sidecar, which no other container may read; remove the mount`,
         )
@@ -70,14 +55,13 @@ export function checkPod(pod: JsonObject): void {
  *
  * @throws OsmError `OSM_INJECT_POD`
  */
-export function checkUsers(pod: JsonObject, proxyUid: number): void {
-  const spec = objectOf(pod.spec)
-  const ofPod = objectOf(spec.securityContext).runAsUser
+export function checkUsers({ spec }: Pod, proxyUid: number): void {
+  const ofPod = spec.securityContext?.runAsUser
   for (const list of CONTAINER_LISTS) {
-    for (const container of objectsOf(spec[list])) {
-      const own = objectOf(container.securityContext).runAsUser
+    for (const { name, securityContext } of spec[list] ?? []) {
+      const own = securityContext?.runAsUser
       if ((own ?? ofPod) !== proxyUid) continue
-      const at = own === undefined ? 'spec.securityContext' : `container ${textOf(container.name)}: securityContext`
+      const at = own === undefined ? 'spec.securityContext' : `container ${name}: securityContext`
       throw refused(
         `${at}.runAsUser ${proxyUid} is the user of the sidecar, whose connections are not redirected; use another`,
       )
@@ -92,7 +76,7 @@ export function checkUsers(pod: JsonObject, proxyUid: number): void {
  * @throws OsmError `OSM_INJECT_POD`
  */
 export function checkPorts(
-  pod: JsonObject,
+  { spec }: Pod,
   { sidecar, interception, ready, metrics, admin }: SidecarPatch,
   probePorts: readonly number[],
 ): void {
@@ -106,13 +90,12 @@ export function checkPorts(
     take(port, 'TCP')
   for (const port of [...excludedInboundPorts, ...probePorts]) take(port, 'TCP')
   take(dnsPort, 'UDP')
-  const spec = objectOf(pod.spec)
   for (const list of CONTAINER_LISTS) {
-    for (const container of objectsOf(spec[list])) {
-      for (const [index, { containerPort, protocol }] of objectsOf(container.ports).entries()) {
-        if (typeof containerPort !== 'number' || !taken.has(`${containerPort}/${textOf(protocol) || 'TCP'}`)) continue
+    for (const { name, ports = [] } of spec[list] ?? []) {
+      for (const [index, { containerPort, protocol = '' }] of ports.entries()) {
+        if (containerPort === undefined || !taken.has(`${containerPort}/${protocol || 'TCP'}`)) continue
         throw refused(
-          `container ${textOf(container.name)}: ports[${index}].containerPort ${containerPort} is a port of the sidecar, which listens on ` +
+          `container ${name}: ports[${index}].containerPort ${containerPort} is a port of the sidecar, which listens on ` +
             `${listed(taken)} in every pod; have the container listen on another port, or keep the pod out of the mesh with annotation ${annotations.injection}: disabled`,
         )
       }

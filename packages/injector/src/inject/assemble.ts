@@ -3,7 +3,8 @@ import { bootstrapSecretName } from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
-import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
+import type { JsonObject } from '../json/json.js'
+import type { Pod } from '../pod/pod.js'
 import { driverInitContainers, type InitScripts, interceptionContainer } from '../sidecar/init-containers.js'
 import { BOOTSTRAP_VOLUME, sidecarContainerName } from '../sidecar/names.js'
 import { podDns } from '../sidecar/pod-dns.js'
@@ -13,6 +14,9 @@ import type { InjectionSettings } from './settings.js'
 
 const DEFAULT_SERVICE_ACCOUNT = 'default'
 const DEFAULT_GRACE_SECONDS = 30
+
+/** A pod with what was made for it, for no one here to read any more. */
+export type AssembledPod = Omit<Pod, 'spec'> & { readonly spec: JsonObject }
 
 /** What a pod is put together with. */
 export interface AssemblyOptions {
@@ -25,8 +29,8 @@ export interface AssemblyOptions {
 }
 
 /** Name of the service account that a pod runs under. */
-export function serviceAccountOf(pod: JsonObject): string {
-  return textOf(objectOf(pod.spec).serviceAccountName) || DEFAULT_SERVICE_ACCOUNT
+export function serviceAccountOf({ spec: { serviceAccountName = '' } }: Pod): string {
+  return serviceAccountName || DEFAULT_SERVICE_ACCOUNT
 }
 
 /**
@@ -37,7 +41,7 @@ export function serviceAccountOf(pod: JsonObject): string {
  *
  * @throws OsmError `OSM_INJECT_POD`
  */
-export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOptions): JsonObject {
+export function assemble(pod: Pod, plan: SidecarPlan, options: AssemblyOptions): AssembledPod {
   const { patch, context } = plan
   const { settings, uuid, bindings, replaceOwn } = options
   const native = context.nativeSidecar
@@ -48,7 +52,7 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
     pullPolicy: settings.pullPolicy,
     native,
     sleepingHooks: settings.sleepingHooks,
-    graceSeconds: graceOf(pod),
+    graceSeconds: pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS,
   })
   const redirection = interceptionContainer({
     scripts: options.scripts,
@@ -65,40 +69,34 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
       emptyDir: sizeLimit === undefined ? {} : { sizeLimit },
     })),
   ]
-  const spec = objectOf(pod.spec)
-  const inits = free(spec, 'initContainers', first, replaceOwn)
-  const containers = objectsOf(spec.containers)
+  const { spec } = pod
+  const inits = free('initContainers', spec.initContainers, first, replaceOwn)
   const allInits = native ? [...first, sidecar, ...inits] : [...inits, ...first]
   return {
     ...pod,
-    spec: withMembers(spec, {
-      ...(allInits.length === 0 ? {} : { initContainers: allInits }),
-      containers: native ? containers : [...containers, sidecar],
-      volumes: [...free(spec, 'volumes', volumes, replaceOwn), ...volumes],
+    spec: {
+      ...spec,
+      ...(allInits.length > 0 && { initContainers: allInits }),
+      containers: native ? spec.containers : [...spec.containers, sidecar],
+      volumes: [...free('volumes', spec.volumes, volumes, replaceOwn), ...volumes],
       ...podDns(spec, { patch, context, ...settings }),
-    }),
+    },
   }
 }
 
-function graceOf(pod: JsonObject): number {
-  const { terminationGracePeriodSeconds: seconds } = objectOf(pod.spec)
-  return typeof seconds === 'number' ? seconds : DEFAULT_GRACE_SECONDS
-}
-
 /** The items that the pod has itself, none of which may have a name that is added. */
-function free(
-  spec: JsonObject,
+function free<T extends { readonly name?: string }>(
   list: 'initContainers' | 'volumes',
+  items: readonly T[] = [],
   added: readonly JsonObject[],
   replaceOwn: boolean,
-): readonly JsonObject[] {
-  const names = new Set(added.map(({ name }) => textOf(name)))
-  const items = objectsOf(spec[list])
-  const clash = items.findIndex(({ name }) => names.has(textOf(name)))
+): readonly T[] {
+  const names = new Set<unknown>(added.map(({ name }) => name))
+  const clash = items.findIndex(({ name }) => names.has(name))
   if (clash === -1) return items
-  if (replaceOwn) return items.filter(({ name }) => !names.has(textOf(name)))
+  if (replaceOwn) return items.filter(({ name }) => !names.has(name))
   throw new OsmError<InjectorErrorCode>(
     'OSM_INJECT_POD',
-    `spec.${list}[${clash}].name ${textOf(items[clash]?.name)} is a name that the sidecar needs; choose another`,
+    `spec.${list}[${clash}].name ${items[clash]?.name ?? ''} is a name that the sidecar needs; choose another`,
   )
 }

@@ -17,13 +17,14 @@ import { decide, type SkippedBy, type SkipReason } from '../decision/decide.js'
 import { asDriverFault, DriverFault, isIgnored } from '../decision/driver-fault.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
-import { type JsonObject, objectOf, textOf, textsOf, withMembers, isObject, objectsOf } from '../json/json.js'
+import type { JsonObject } from '../json/json.js'
+import type { Pod, PodReader } from '../pod/pod.js'
 import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
 import { admissionDigest, bootstrapSecret } from '../sidecar/bootstrap-secret.js'
 import type { InitScripts } from '../sidecar/init-containers.js'
 import { BOOTSTRAP_VOLUME, INIT_CONTAINER, sidecarContainerName } from '../sidecar/names.js'
 import { filesFolder } from '../sidecar/sidecar-container.js'
-import { assemble, serviceAccountOf } from './assemble.js'
+import { assemble, type AssembledPod, serviceAccountOf } from './assemble.js'
 import type { InjectionRequest } from './injection-request.js'
 import { planSidecar } from './plan-sidecar.js'
 import { reconcile } from './reconcile.js'
@@ -52,6 +53,7 @@ export interface InjectionPorts {
    * The uuid that a pod came with, if the very request that is checked was given it before: its Secret has this digest and belongs to no pod.
    */
   reusableUuid(namespace: string, uuid: string, digest: string, signal: AbortSignal): Promise<ProxyUUID | undefined>
+  readonly pods: PodReader
   readonly bindings: ProbeBindingsReader
   readonly scripts: InitScripts
 }
@@ -98,8 +100,9 @@ export async function injectPod(
   ports: InjectionPorts,
 ): Promise<Injection> {
   try {
-    const decision = decide(request.pod, request.namespace, settings)
-    if (decision.kind === 'inject') return await inject(request, settings, ports, decision.message)
+    const pod = ports.pods.read(request.pod)
+    const decision = decide(pod, request.namespace, settings)
+    if (decision.kind === 'inject') return await inject(request, pod, settings, ports, decision.message)
     const { reason, by, message } = decision
     return { outcome: 'skipped', reason, by, message }
   } catch (error) {
@@ -122,17 +125,17 @@ function withoutSidecar({ sidecarClass, code, message }: DriverFault): Injection
 
 async function inject(
   request: InjectionRequest,
+  came: Pod,
   settings: InjectionSettings,
   ports: InjectionPorts,
   message: string,
 ): Promise<InjectedPod> {
   const { namespace, signal } = request
-  checkSize(request.pod)
-  const stripped = strip(request.pod, ports.bindings)
-  const pod = stripped?.pod ?? request.pod
+  checkSize(came)
+  const stripped = strip(came, ports.bindings)
+  const pod = stripped?.pod ?? came
   checkPod(pod)
-  const metadata = objectOf(pod.metadata)
-  const podAnnotations = textsOf(metadata.annotations)
+  const { name = '', generateName = '', annotations: podAnnotations = {} } = pod.metadata ?? {}
   const choice = chooseClass(podAnnotations, namespace, settings.config, settings.registry)
   const lists = trafficLists(settings.config, podAnnotations)
   const scraped = readSwitch(
@@ -144,8 +147,8 @@ async function inject(
   const serviceAccount = { namespace: namespace.name, name: serviceAccountOf(pod) }
   const digest = admissionDigest({
     namespace: namespace.name,
-    name: textOf(metadata.name),
-    generateName: textOf(metadata.generateName),
+    name,
+    generateName,
     serviceAccount: serviceAccount.name,
   })
   const reused =
@@ -225,7 +228,7 @@ async function inject(
 }
 
 /** Where nothing is redirected, a kubelet reaches the workload's own ports. */
-function probesOf(pod: JsonObject, { config }: InjectionSettings, excluded: readonly number[]): RewrittenProbes {
+function probesOf(pod: Pod, { config }: InjectionSettings, excluded: readonly number[]): RewrittenProbes {
   if (config.traffic.interceptionMode !== 'none') return rewriteProbes(pod, excluded)
   return { pod, bindings: [], originals: [], notes: [], warnings: [] }
 }
@@ -242,16 +245,16 @@ function checkTargets({ bindings }: RewrittenProbes, { sidecar: { ports }, inter
 }
 
 function withMetadata(
-  pod: JsonObject,
+  pod: AssembledPod,
   { labels, annotations: added }: Readonly<Record<'labels' | 'annotations', Readonly<Record<string, string>>>>,
-): JsonObject {
-  const metadata = objectOf(pod.metadata)
+): AssembledPod {
   return {
     ...pod,
-    metadata: withMembers(metadata, {
-      labels: withMembers(objectOf(metadata.labels), labels),
-      annotations: withMembers(objectOf(metadata.annotations), added),
-    }),
+    metadata: {
+      ...pod.metadata,
+      labels: { ...pod.metadata?.labels, ...labels },
+      annotations: { ...pod.metadata?.annotations, ...added },
+    },
   }
 }
 
@@ -260,10 +263,9 @@ function withMetadata(
  * the class can't.
  */
 function jobsBlockedBySidecar(
-  pod: JsonObject,
+  { spec: { restartPolicy: policy = '' } }: Pod,
   sidecar: { readonly native: boolean; readonly sidecarClass: string; readonly capabilities: Capabilities },
 ): readonly string[] {
-  const policy = textOf(objectOf(pod.spec).restartPolicy)
   const ends = policy === 'Never' || policy === 'OnFailure'
   if (!ends || sidecar.native || sidecar.capabilities.features.includes('workload-end')) return []
   return [
@@ -278,17 +280,16 @@ function jobsBlockedBySidecar(
  * They stay as they are. Unlike probes they do something, so that a way past mutual TLS must not be opened for them: anyone who finds it could have a
  * workload shut down.
  */
-function blockedLifecycleHooks(pod: JsonObject, excludedPorts: readonly number[]): readonly string[] {
-  const spec = objectOf(pod.spec)
-  return [...objectsOf(spec.initContainers), ...objectsOf(spec.containers)].flatMap((container) =>
+function blockedLifecycleHooks({ spec }: Pod, excludedPorts: readonly number[]): readonly string[] {
+  return [...(spec.initContainers ?? []), ...spec.containers].flatMap((container) =>
     HOOKS.flatMap((hook) =>
       HANDLERS.flatMap((handler) => {
-        const action = objectOf(objectOf(container.lifecycle)[hook])[handler]
-        if (!isObject(action) || textOf(action.host) !== '') return []
-        const port = portNumber(action.port ?? null, container)
+        const action = container.lifecycle?.[hook]?.[handler]
+        if (action === undefined || (action.host ?? '') !== '') return []
+        const port = portNumber(action.port, container)
         if (port === undefined || excludedPorts.includes(port)) return []
         return [
-          `container ${textOf(container.name)}: lifecycle.${hook}.${handler} on port ${port} comes without a certificate and ` +
+          `container ${container.name}: lifecycle.${hook}.${handler} on port ${port} comes without a certificate and ` +
             `will fail; use exec, or exclude the port by annotation`,
         ]
       }),

@@ -21,7 +21,7 @@ import { requireContract } from '@osm-ts/driver-api/host'
 import { mergeResources, readResources } from '../annotations/resources.js'
 import type { ClassChoice } from '../decision/choose-class.js'
 import type { InjectorErrorCode } from '../error-codes.js'
-import { type JsonObject, objectOf, textOf, textsOf } from '../json/json.js'
+import type { Pod } from '../pod/pod.js'
 import type { RewrittenProbes } from '../probes/rewrite-probes.js'
 import type { InjectionRequest } from './injection-request.js'
 import type { InjectionSettings } from './settings.js'
@@ -33,7 +33,7 @@ const OS_LABEL = 'kubernetes.io/os'
 export interface SidecarQuestion {
   readonly request: Pick<InjectionRequest, 'namespace' | 'dryRun' | 'signal'>
   readonly settings: InjectionSettings
-  readonly pod: JsonObject
+  readonly pod: Pod
   readonly podAnnotations: Readonly<Record<string, string>>
   readonly choice: ClassChoice
   readonly lists: TrafficLists
@@ -143,10 +143,9 @@ function contextOf(
   }
 }
 
-function operatingSystem(pod: JsonObject): 'linux' | 'windows' {
-  const spec = objectOf(pod.spec)
-  const named = textOf(objectOf(spec.os).name)
-  const os = named === '' ? textsOf(spec.nodeSelector)[OS_LABEL] : named
+function operatingSystem({ spec }: Pod): 'linux' | 'windows' {
+  const named = spec.os?.name ?? ''
+  const os = named === '' ? spec.nodeSelector?.[OS_LABEL] : named
   return os === 'windows' ? 'windows' : 'linux'
 }
 

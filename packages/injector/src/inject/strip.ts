@@ -1,19 +1,18 @@
 import {
   findMounting,
-  type MountingContainer,
   probeBindingsAnnotation,
   type ProbeBindingsReader,
   proxyUuidLabel,
   uuidOfSecret,
 } from '@osm-ts/kubernetes'
 
-import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf, withMembers } from '../json/json.js'
+import type { Container, Pod } from '../pod/pod.js'
 import { restoreProbes } from '../probes/restore-probes.js'
 import { BOOTSTRAP_VOLUME, INIT_CONTAINER } from '../sidecar/names.js'
 
 /** A pod that was injected before, as it was without that. */
 export interface StrippedPod {
-  readonly pod: JsonObject
+  readonly pod: Pod
   /** Uuid of the sidecar that it had. */
   readonly uuid: string | undefined
 }
@@ -24,41 +23,36 @@ export interface StrippedPod {
  * Pods come injected when they are copied (`kubectl debug --copy-to`) and when the API server shows a pod again after another webhook. Both are
  * then injected like any other, so that there is one way only in which a pod gets its sidecar.
  */
-export function strip(pod: JsonObject, reader: ProbeBindingsReader): StrippedPod | undefined {
-  const spec = objectOf(pod.spec)
-  const volume = objectsOf(spec.volumes).find(({ name }) => name === BOOTSTRAP_VOLUME)
+export function strip(pod: Pod, reader: ProbeBindingsReader): StrippedPod | undefined {
+  const volume = pod.spec.volumes?.find(({ name }) => name === BOOTSTRAP_VOLUME)
   if (volume === undefined) return undefined
-  const metadata = objectOf(pod.metadata)
-  const bindings = textsOf(metadata.annotations)[probeBindingsAnnotation]
+  const { labels, annotations } = pod.metadata ?? {}
+  const bindings = annotations?.[probeBindingsAnnotation]
   const restored = bindings === undefined ? pod : restoreProbes(pod, reader.read(bindings).bindings)
-  const inner = objectOf(restored.spec)
-  const all = [...objectsOf(inner.initContainers), ...objectsOf(inner.containers)]
+  const { spec } = restored
+  const { containers, initContainers, volumes } = spec
   // What a user has called like the sidecar mounts nothing of it, and stays.
-  const sidecar = findMounting(all as readonly (JsonObject & MountingContainer)[], BOOTSTRAP_VOLUME)
-  const isOwn = (container: JsonObject): boolean => container === sidecar || container.name === INIT_CONTAINER
+  const sidecar = findMounting([...(initContainers ?? []), ...containers], BOOTSTRAP_VOLUME)
+  const isForeign = (container: Container): boolean => container !== sidecar && container.name !== INIT_CONTAINER
   return {
-    uuid: uuidOfSecret(textOf(objectOf(volume.secret).secretName)),
+    uuid: uuidOfSecret(volume.secret?.secretName ?? ''),
     pod: {
       ...restored,
-      metadata: withMembers(metadata, {
-        ...(isObject(metadata.labels) ? { labels: withMembers(metadata.labels, { [proxyUuidLabel]: undefined }) } : {}),
-        ...(isObject(metadata.annotations)
-          ? { annotations: withMembers(metadata.annotations, { [probeBindingsAnnotation]: undefined }) }
-          : {}),
-      }),
-      spec: withMembers(inner, {
-        ...without(inner, 'containers', isOwn),
-        ...without(inner, 'initContainers', isOwn),
-        ...without(inner, 'volumes', ({ name }) => name === BOOTSTRAP_VOLUME),
-      }),
+      metadata: {
+        ...pod.metadata,
+        ...(labels !== undefined && { labels: without(labels, proxyUuidLabel) }),
+        ...(annotations !== undefined && { annotations: without(annotations, probeBindingsAnnotation) }),
+      },
+      spec: {
+        ...spec,
+        containers: containers.filter(isForeign),
+        ...(initContainers !== undefined && { initContainers: initContainers.filter(isForeign) }),
+        ...(volumes !== undefined && { volumes: volumes.filter(({ name }) => name !== BOOTSTRAP_VOLUME) }),
+      },
     },
   }
 }
 
-function without(
-  spec: JsonObject,
-  list: string,
-  isAdded: (item: JsonObject) => boolean,
-): { readonly [list: string]: readonly JsonObject[] } {
-  return Array.isArray(spec[list]) ? { [list]: objectsOf(spec[list]).filter((item) => !isAdded(item)) } : {}
+function without(texts: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(texts).filter(([other]) => other !== name))
 }

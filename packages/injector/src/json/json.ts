@@ -28,14 +28,6 @@ export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The texts of an object, such as labels. */
-export function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
-  const entries = Object.entries(objectOf(value)).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  )
-  return Object.fromEntries(entries)
-}
-
 /** A copy with some members changed, added, or (undefined) left out; all others stay the same values in the same order. */
 export function withMembers(
   object: JsonObject,

@@ -1,15 +1,15 @@
 import type { InstanceProbeBinding } from '@osm-ts/core'
 
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../json/json.js'
+import type { Container, Pod, Probe } from '../pod/pod.js'
 
 /** Which probe of a container. */
 export type ProbeKind = InstanceProbeBinding['probe']
 
 /** A probe in a pod. */
 export interface PlacedProbe {
-  readonly container: JsonObject
+  readonly container: Container
   readonly kind: ProbeKind
-  readonly probe: JsonObject
+  readonly probe: Probe
 }
 
 /** Members of containers that are probes. */
@@ -28,31 +28,33 @@ export function probeKey(container: string, kind: ProbeKind): string {
 }
 
 /** All probes of a pod, in the order of its containers. */
-export function placedProbes(pod: JsonObject): readonly PlacedProbe[] {
-  const spec = objectOf(pod.spec)
-  return PROBED_LISTS.flatMap((list) => objectsOf(spec[list])).flatMap((container) =>
+export function placedProbes({ spec }: Pod): readonly PlacedProbe[] {
+  return PROBED_LISTS.flatMap((list) => spec[list] ?? []).flatMap((container) =>
     kinds().flatMap((kind): readonly PlacedProbe[] => {
       const probe = container[probeMembers[kind]]
-      return isObject(probe) ? [{ container, kind, probe }] : []
+      return probe === undefined ? [] : [{ container, kind, probe }]
     }),
   )
 }
 
 /** The pod with other probes, by {@link probeKey}; whatever has none of them stays the same value. */
-export function withProbes(pod: JsonObject, probes: ReadonlyMap<string, JsonObject>): JsonObject {
+export function withProbes(pod: Pod, probes: ReadonlyMap<string, Probe>): Pod {
   if (probes.size === 0) return pod
-  const spec = objectOf(pod.spec)
-  const lists = PROBED_LISTS.flatMap((list): [string, readonly JsonObject[]][] =>
-    Array.isArray(spec[list])
-      ? [[list, objectsOf(spec[list]).map((container) => withProbesOf(container, probes))]]
-      : [],
-  )
-  return { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } }
+  const { containers, initContainers } = pod.spec
+  const changed = (list: readonly Container[]) => list.map((container) => withProbesOf(container, probes))
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      ...(initContainers !== undefined && { initContainers: changed(initContainers) }),
+      containers: changed(containers),
+    },
+  }
 }
 
-function withProbesOf(container: JsonObject, probes: ReadonlyMap<string, JsonObject>): JsonObject {
-  const changed = kinds().flatMap((kind): [string, JsonObject][] => {
-    const probe = probes.get(probeKey(textOf(container.name), kind))
+function withProbesOf(container: Container, probes: ReadonlyMap<string, Probe>): Container {
+  const changed = kinds().flatMap((kind): [string, Probe][] => {
+    const probe = probes.get(probeKey(container.name, kind))
     return probe === undefined ? [] : [[probeMembers[kind], probe]]
   })
   return changed.length === 0 ? container : { ...container, ...Object.fromEntries(changed) }

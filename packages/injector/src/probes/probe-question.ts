@@ -1,6 +1,6 @@
 import type { InstanceProbeBinding } from '@osm-ts/core'
 
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../json/json.js'
+import type { Container, Probe } from '../pod/pod.js'
 
 /** What a probe asks the workload, or why the sidecar has no part in it. */
 export type ProbeQuestion =
@@ -9,49 +9,49 @@ export type ProbeQuestion =
 
 const PORT = /^[1-9][0-9]{0,4}$/
 
+type HttpHandler = NonNullable<Probe['httpGet']>
+/** A port as Kubernetes writes it: its number, or the name of one of the container's own. */
+type WrittenPort = HttpHandler['port']
+
 /** Reads a probe as a kubelet does. */
-export function probeQuestion(probe: JsonObject, container: JsonObject): ProbeQuestion {
-  if (isObject(probe.httpGet)) return httpQuestion(probe.httpGet, container)
-  if (isObject(probe.tcpSocket)) {
-    const { tcpSocket } = probe
-    return elsewhere(tcpSocket) ?? asks('tcp', tcpSocket, container)
-  }
-  if (isObject(probe.grpc)) {
-    const service = textOf(probe.grpc.service)
-    return asks('grpc', probe.grpc, container, service === '' ? {} : { service })
+export function probeQuestion({ httpGet, tcpSocket, grpc }: Probe, container: Container): ProbeQuestion {
+  if (httpGet !== undefined) return httpQuestion(httpGet, container)
+  if (tcpSocket !== undefined) return elsewhere(tcpSocket) ?? asks('tcp', tcpSocket, container)
+  if (grpc !== undefined) {
+    const { service = '' } = grpc
+    return asks('grpc', grpc, container, service === '' ? {} : { service })
   }
   return { kind: 'stays', reason: 'it runs in the container' }
 }
 
-function httpQuestion(httpGet: JsonObject, container: JsonObject): ProbeQuestion {
-  const path = textOf(httpGet.path)
+function httpQuestion(httpGet: HttpHandler, container: Container): ProbeQuestion {
+  const { path = '', scheme = '' } = httpGet
   // A kubelet puts the slash in as well.
   const absolute = path.startsWith('/') ? path : `/${path}`
-  const type = textOf(httpGet.scheme).toUpperCase() === 'HTTPS' ? 'https' : 'http'
+  const type = scheme.toUpperCase() === 'HTTPS' ? 'https' : 'http'
   return elsewhere(httpGet) ?? asks(type, httpGet, container, { path: absolute })
 }
 
 function asks(
   type: InstanceProbeBinding['target']['type'],
-  { port: written = null }: JsonObject,
-  container: JsonObject,
+  { port: written }: { readonly port?: NonNullable<WrittenPort> },
+  container: Container,
   more: { readonly path?: string; readonly service?: string } = {},
 ): ProbeQuestion {
   const port = portNumber(written, container)
   if (port !== undefined) return { kind: 'asks', target: { type, port, ...more } }
-  return { kind: 'stays', reason: `its port ${JSON.stringify(written)} is no port of the container` }
+  return { kind: 'stays', reason: `its port ${JSON.stringify(written ?? null)} is no port of the container` }
 }
 
 /** A kubelet then asks that host, whatever it is, and not the pod. */
-function elsewhere({ host }: JsonObject): ProbeQuestion | undefined {
-  return textOf(host) === '' ? undefined : { kind: 'stays', reason: `it goes to host ${JSON.stringify(host)}` }
+function elsewhere({ host = '' }: { readonly host?: string }): ProbeQuestion | undefined {
+  return host === '' ? undefined : { kind: 'stays', reason: `it goes to host ${JSON.stringify(host)}` }
 }
 
-/** The number of a port given by number or name; names are those of the container's own ports. */
-export function portNumber(written: JsonObject[string], container: JsonObject): number | undefined {
-  const named = (name: string): JsonObject[string] | undefined =>
-    objectsOf(container.ports).find((port) => objectOf(port).name === name)?.containerPort
+/** The number of a port given by number or name. */
+export function portNumber(written: WrittenPort, { ports = [] }: Container): number | undefined {
+  const named = (name: string): number | undefined => ports.find((port) => port.name === name)?.containerPort
   const value =
     typeof written === 'string' ? (named(written) ?? (PORT.test(written) ? Number(written) : undefined)) : written
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65535 ? value : undefined
+  return value !== undefined && Number.isInteger(value) && value >= 1 && value <= 65535 ? value : undefined
 }

@@ -1,16 +1,16 @@
 import type { InstanceProbeBinding } from '@osm-ts/core'
 
-import { isObject, type JsonObject, textOf, withMembers } from '../json/json.js'
+import type { Pod, Probe } from '../pod/pod.js'
 import { placedProbes, probeKey, withProbes, type PlacedProbe } from './probe-places.js'
 
 /**
  * The pod with its probes as they were before {@link rewriteProbes}; probes that no binding accounts for stay. What a kubelet would ask is the same
  * as once was written, though a named port may have become its number.
  */
-export function restoreProbes(pod: JsonObject, bindings: readonly InstanceProbeBinding[]): JsonObject {
-  const restored = placedProbes(pod).flatMap((placed): [string, JsonObject][] => {
+export function restoreProbes(pod: Pod, bindings: readonly InstanceProbeBinding[]): Pod {
+  const restored = placedProbes(pod).flatMap((placed): [string, Probe][] => {
     const probe = restoredProbe(placed, bindings)
-    return probe === undefined ? [] : [[probeKey(textOf(placed.container.name), placed.kind), probe]]
+    return probe === undefined ? [] : [[probeKey(placed.container.name, placed.kind), probe]]
   })
   return withProbes(pod, new Map(restored))
 }
@@ -18,13 +18,13 @@ export function restoreProbes(pod: JsonObject, bindings: readonly InstanceProbeB
 function restoredProbe(
   { container, kind, probe }: PlacedProbe,
   bindings: readonly InstanceProbeBinding[],
-): JsonObject | undefined {
-  const { httpGet, grpc } = probe
-  if (isObject(grpc)) {
+): Probe | undefined {
+  const { httpGet, grpc, ...others } = probe
+  if (grpc !== undefined) {
     const target = bindings.find(({ port, target: { type } }) => type === 'grpc' && port === grpc.port)?.target
-    return target && { ...probe, grpc: withMembers(grpc, { port: target.port }) }
+    return target && { ...probe, grpc: { ...grpc, port: target.port } }
   }
-  if (!isObject(httpGet)) return undefined
+  if (httpGet === undefined) return undefined
   const target = bindings.find(
     (binding) =>
       binding.container === container.name &&
@@ -34,6 +34,6 @@ function restoredProbe(
   )?.target
   if (target === undefined) return undefined
   const { type, port, path = '/' } = target
-  if (type === 'tcp') return withMembers(probe, { httpGet: undefined, tcpSocket: { port } })
-  return { ...probe, httpGet: withMembers(httpGet, { path, port, ...(type === 'https' ? { scheme: 'HTTPS' } : {}) }) }
+  if (type === 'tcp') return { ...others, tcpSocket: { port } }
+  return { ...probe, httpGet: { ...httpGet, path, port, ...(type === 'https' && { scheme: 'HTTPS' }) } }
 }

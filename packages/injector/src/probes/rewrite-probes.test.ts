@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import { formatProbeBindings, ProbeBindingsReader } from '@osm-ts/kubernetes'
 import fc from 'fast-check'
 
-import { podOf } from '../../test/fixture.js'
+import { podOf, readPod } from '../../test/fixture.js'
 import type { JsonObject } from '../json/json.js'
+import { type Pod, PodReader } from '../pod/pod.js'
 import { restoreProbes } from './restore-probes.js'
 import { rewriteProbes } from './rewrite-probes.js'
 
@@ -58,7 +59,7 @@ describe('rewriteProbes', () => {
     ],
   ])('sends a probe over %s to the sidecar', (_what, probe, expected, target) => {
     const pod = podOf({ ports: [{ name: 'web', containerPort: 8081 }], livenessProbe: probe })
-    const rewritten = rewriteProbes(pod, [])
+    const rewritten = rewriteProbes(readPod(pod), [])
     expect(containersOf(rewritten.pod)[0]?.livenessProbe).toEqual(expected)
     const [binding] = rewritten.bindings
     expect(binding).toMatchObject({ container: 'app', probe: 'liveness', port: 15901, target })
@@ -82,7 +83,9 @@ describe('rewriteProbes', () => {
         },
       },
     )
-    expect(rewriteProbes(pod, []).bindings.map(({ container, port, path }) => `${container} ${port} ${path}`)).toEqual([
+    expect(
+      rewriteProbes(readPod(pod), []).bindings.map(({ container, port, path }) => `${container} ${port} ${path}`),
+    ).toEqual([
       'proxy 15902 /osm-readiness-probe',
       'app 15901 /osm-liveness-probe',
       'app 15902 /osm-readiness-probe/app',
@@ -98,9 +101,8 @@ describe('rewriteProbes', () => {
       livenessProbe: grpc(port),
       readinessProbe: grpc(port),
     })
-    const pod = (ports: readonly number[]): JsonObject => ({
-      spec: { containers: ports.map((port, index) => container(`c${index}`, port)) },
-    })
+    const pod = (ports: readonly number[]): Pod =>
+      readPod({ spec: { containers: ports.map((port, index) => container(`c${index}`, port)) } })
     const { bindings, pod: rewritten } = rewriteProbes(pod([7000, 7001, 7002]), [])
     expect(bindings.map(({ port, target }) => `${port} ${target.port}`)).toEqual([
       '15901 7000',
@@ -119,7 +121,7 @@ describe('rewriteProbes', () => {
     ['an excluded port', { httpGet: { port: 9100 } }, 'port 9100 is excluded'],
     ['a port of the sidecar', { httpGet: { port: 15000 } }, 'port 15000 is one of the sidecar'],
   ])('leaves %s alone and says why', (_what, readinessProbe, note) => {
-    const pod = podOf({ readinessProbe })
+    const pod = readPod(podOf({ readinessProbe }))
     const rewritten = rewriteProbes(pod, [9100])
     expect(rewritten.pod).toBe(pod)
     expect(rewritten.notes).toEqual([expect.stringContaining(`readiness probe of container app stays: ${note}`)])
@@ -155,9 +157,10 @@ describe('rewriteProbes', () => {
         })),
       },
     }))
+    const reader = new PodReader()
     fc.assert(
       fc.property(pods, (pod) => {
-        const once = rewriteProbes(pod, [])
+        const once = rewriteProbes(reader.read(pod), [])
         const again = rewriteProbes(restoreProbes(once.pod, once.bindings), [])
         expect(again.pod).toEqual(once.pod)
         expect(again.bindings).toEqual(once.bindings)

@@ -2,7 +2,7 @@ import { GRPC_HEALTH_PATH, isSidecarPort, probePath, sidecarPorts, type Instance
 import { OsmError, type OriginalHealthProbe } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
-import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
+import type { Pod, Probe } from '../pod/pod.js'
 import { placedProbes, probeKey, withProbes, type PlacedProbe } from './probe-places.js'
 import { probeQuestion } from './probe-question.js'
 
@@ -11,7 +11,7 @@ const DEFAULT_TIMEOUT_SECONDS = 1
 
 /** A pod whose probes go to its sidecar. */
 export interface RewrittenProbes {
-  readonly pod: JsonObject
+  readonly pod: Pod
   /** What the sidecar has to answer. */
   readonly bindings: readonly InstanceProbeBinding[]
   /** The same as drivers see it: probes as they were. */
@@ -31,15 +31,15 @@ export interface RewrittenProbes {
  *
  * @throws OsmError `OSM_INJECT_POD` if there are more gRPC ports than the sidecar has ports to distinguish them
  */
-export function rewriteProbes(pod: JsonObject, excludedPorts: readonly number[]): RewrittenProbes {
+export function rewriteProbes(pod: Pod, excludedPorts: readonly number[]): RewrittenProbes {
   const grpcPorts = new Map<number, number>()
   const bindings = new Map<string, InstanceProbeBinding>()
-  const probes = new Map<string, JsonObject>()
+  const probes = new Map<string, Probe>()
   const originals: OriginalHealthProbe[] = []
   const notes: string[] = []
   const warnings: string[] = []
   for (const placed of placedProbes(pod)) {
-    const container = textOf(placed.container.name)
+    const container = placed.container.name
     const label = `${placed.kind} probe of container ${container}`
     const question = probeQuestion(placed.probe, placed.container)
     const stays = question.kind === 'stays' ? question.reason : reasonToStay(question.target.port, excludedPorts)
@@ -78,7 +78,7 @@ function bind(
   target: InstanceProbeBinding['target'],
   { grpcPorts, bindings }: Taken,
 ): InstanceProbeBinding {
-  const name = textOf(container.name)
+  const { name } = container
   const listens = target.type === 'grpc' ? grpcPort(target.port, sidecarPorts[kind], grpcPorts) : sidecarPorts[kind]
   const plain = probePath(kind)
   const own = bindings.has(`${listens} ${plain}`) ? `${plain}/${name}` : plain
@@ -112,37 +112,35 @@ function grpcPort(workloadPort: number, preferred: number, grpcPorts: Map<number
   return free
 }
 
-function rewritten(probe: JsonObject, { port, path, target }: InstanceProbeBinding): JsonObject {
+function rewritten({ tcpSocket, ...probe }: Probe, { port, path, target }: InstanceProbeBinding): Probe {
+  const own = tcpSocket === undefined ? probe : { ...probe, tcpSocket }
   switch (target.type) {
     case 'grpc':
-      return { ...probe, grpc: withMembers(objectOf(probe.grpc), { port }) }
+      return { ...own, grpc: { ...probe.grpc, port } }
     case 'tcp':
-      return withMembers(probe, { tcpSocket: undefined, httpGet: { path, port, scheme: 'HTTP' } })
+      return { ...probe, httpGet: { path, port, scheme: 'HTTP' } }
     case 'http':
-      return { ...probe, httpGet: withMembers(objectOf(probe.httpGet), { path, port }) }
+      return { ...own, httpGet: { ...probe.httpGet, path, port } }
     case 'https':
-      return { ...probe, httpGet: withMembers(objectOf(probe.httpGet), { path, port, scheme: 'HTTP' }) }
+      return { ...own, httpGet: { ...probe.httpGet, path, port, scheme: 'HTTP' } }
   }
 }
 
 function original({ container, kind, probe }: PlacedProbe, { target }: InstanceProbeBinding): OriginalHealthProbe {
-  const { httpHeaders } = objectOf(probe.httpGet)
+  const headers = probe.httpGet?.httpHeaders
   const { type, port, path, service } = target
   return {
-    container: textOf(container.name),
+    container: container.name,
     kind,
     type,
     port,
-    ...(path === undefined ? {} : { path }),
-    ...(service === undefined ? {} : { service }),
-    ...(httpHeaders === undefined
-      ? {}
-      : { headers: objectsOf(httpHeaders).map(({ name, value }) => ({ name: textOf(name), value: textOf(value) })) }),
+    ...(path !== undefined && { path }),
+    ...(service !== undefined && { service }),
+    ...(headers !== undefined && { headers: headers.map(({ name = '', value = '' }) => ({ name, value })) }),
     timeoutMs: timeoutOf(probe),
   }
 }
 
-function timeoutOf({ timeoutSeconds }: JsonObject): number {
-  const seconds = typeof timeoutSeconds === 'number' && timeoutSeconds >= 1 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS
-  return Math.round(seconds * 1000)
+function timeoutOf({ timeoutSeconds = 0 }: Probe): number {
+  return Math.round((timeoutSeconds >= 1 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS) * 1000)
 }

@@ -9,6 +9,7 @@ import type { InjectorErrorCode } from '../error-codes.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
 import type { NamespaceFacts } from '../inject/settings.js'
 import { objectOf, textOf } from '../json/json.js'
+import { PodReader } from '../pod/pod.js'
 import { InitScripts } from '../sidecar/init-containers.js'
 import type { BootstrapSecrets } from './bootstrap-secrets.js'
 import type { MeshState } from './mesh-state.js'
@@ -48,6 +49,7 @@ export class PodReviewer {
       issue: ({ uuid, serviceAccount }) =>
         certificates.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false }),
       reusableUuid: (...question) => secrets.reusableUuid(...question),
+      pods: new PodReader(),
       bindings: new ProbeBindingsReader(),
       scripts: new InitScripts(),
     }

@@ -1,6 +1,6 @@
 import { sidecarContainerNames } from '@osm-ts/kubernetes'
 
-import { type JsonObject, objectOf, objectsOf } from '../json/json.js'
+import type { Pod } from '../pod/pod.js'
 
 /** Lists of containers of a pod, whose names are unique in all of them together. */
 export const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const
@@ -11,8 +11,7 @@ export const INIT_CONTAINER = 'osm-init'
 export const BOOTSTRAP_VOLUME = 'sidecar-bootstrap-config-volume'
 
 /** Name of the sidecar's container: as osm-edge calls it, or one that is kept free for that where a container of the user is called so. */
-export function sidecarContainerName(pod: JsonObject): string {
-  const spec = objectOf(pod.spec)
+export function sidecarContainerName({ spec }: Pod): string {
   const { usual, reserved } = sidecarContainerNames
-  return CONTAINER_LISTS.some((list) => objectsOf(spec[list]).some(({ name }) => name === usual)) ? reserved : usual
+  return CONTAINER_LISTS.some((list) => spec[list]?.some(({ name }) => name === usual)) ? reserved : usual
 }

@@ -1,7 +1,7 @@
 import { LOCAL_NAMESERVER, type MeshConfig, type MeshDomains } from '@osm-ts/core'
 import type { InjectorContext, SidecarPatch } from '@osm-ts/driver-api'
 
-import { isList, type JsonObject, objectOf, objectsOf, textOf } from '../json/json.js'
+import type { PodSpec } from '../pod/pod.js'
 
 /** As many as Kubernetes allows. */
 const MOST_NAMESERVERS = 3
@@ -22,31 +22,28 @@ export interface PodDnsOptions {
  * The servers that the sidecar passes other names on to be after it: it learns of them from there, and they answer before it runs. Without any the pod
  * keeps the DNS that it has.
  */
-export function podDns(spec: JsonObject, { patch, context, config, domains, nameservers }: PodDnsOptions): JsonObject {
+export function podDns(
+  spec: Pick<PodSpec, 'dnsPolicy' | 'dnsConfig' | 'hostNetwork'>,
+  { patch, context, config, domains, nameservers }: PodDnsOptions,
+): Pick<PodSpec, 'dnsPolicy' | 'dnsConfig'> {
   const { enable, upstreams } = config.sidecar.localDNSProxy
   const answers = enable && patch.interception?.dnsPort !== undefined
   if (!answers || context.interceptionMode !== 'iptables' || context.podOS !== 'linux') return {}
-  const isUsual = ['', 'ClusterFirst'].includes(textOf(spec.dnsPolicy)) && spec.hostNetwork !== true
+  const isUsual = ['', 'ClusterFirst'].includes(spec.dnsPolicy ?? '') && spec.hostNetwork !== true
   const servers = upstreams.length > 0 ? upstreams : nameservers
   if (!isUsual || servers.length === 0) return {}
-  const own = objectOf(spec.dnsConfig)
+  const { nameservers: ownServers = [], searches: ownSearches = [], options = [] } = spec.dnsConfig ?? {}
   const { clusterDomain } = domains
   const searches = [`${context.podNamespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain]
-  const options = objectsOf(own.options)
   return {
     dnsPolicy: 'None',
     dnsConfig: {
-      nameservers: unique([LOCAL_NAMESERVER, ...servers, ...textList(own, 'nameservers')]).slice(0, MOST_NAMESERVERS),
-      searches: unique([...searches, ...textList(own, 'searches')]),
+      nameservers: unique([LOCAL_NAMESERVER, ...servers, ...ownServers]).slice(0, MOST_NAMESERVERS),
+      searches: unique([...searches, ...ownSearches]),
       // As the DNS of a cluster has it.
       options: options.some(({ name }) => name === 'ndots') ? options : [{ name: 'ndots', value: '5' }, ...options],
     },
   }
-}
-
-function textList(object: JsonObject, member: string): readonly string[] {
-  const value = object[member]
-  return isList(value) ? value.map((item) => textOf(item)) : []
 }
 
 function unique(texts: readonly string[]): readonly string[] {

@@ -1,0 +1,163 @@
+import { OsmError } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+
+import type { InjectorErrorCode } from '../error-codes.js'
+import { isList, isObject, type JsonObject, withMembers } from '../json/json.js'
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T
+
+/** The description is what a message says that a value is not: `is no list of containers`. */
+function optionalList<S extends TSchema>(items: S, description: string) {
+  return Type.Optional(Type.Array(items, { description: `list of ${description}` }))
+}
+
+function object<P extends TProperties>(members: P) {
+  return Type.Object(members, { description: 'object' })
+}
+
+const text = Type.String({ description: 'text' })
+const optionalText = Type.Optional(text)
+const optionalNumber = Type.Optional(Type.Number({ description: 'number' }))
+const optionalTexts = Type.Optional(
+  Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: text, description: 'object of texts' }),
+)
+const port = Type.Optional(
+  Type.Unsafe<number | string>({ type: ['integer', 'string'], description: 'number or name of a port' }),
+)
+const users = Type.Optional(object({ runAsUser: optionalNumber }))
+
+const httpHandler = object({
+  host: optionalText,
+  path: optionalText,
+  port,
+  scheme: optionalText,
+  httpHeaders: optionalList(object({ name: optionalText, value: optionalText }), 'headers'),
+})
+const tcpHandler = object({ host: optionalText, port })
+const probe = Type.Optional(
+  object({
+    httpGet: Type.Optional(httpHandler),
+    tcpSocket: Type.Optional(tcpHandler),
+    grpc: Type.Optional(object({ port, service: optionalText })),
+    timeoutSeconds: optionalNumber,
+  }),
+)
+const hook = Type.Optional(object({ httpGet: Type.Optional(httpHandler), tcpSocket: Type.Optional(tcpHandler) }))
+
+const container = Type.Object(
+  {
+    name: Type.String({ minLength: 1, description: 'name of a container' }),
+    ports: optionalList(object({ name: optionalText, containerPort: optionalNumber, protocol: optionalText }), 'ports'),
+    securityContext: users,
+    volumeMounts: optionalList(object({ name: optionalText }), 'volume mounts'),
+    lifecycle: Type.Optional(object({ postStart: hook, preStop: hook })),
+    livenessProbe: probe,
+    readinessProbe: probe,
+    startupProbe: probe,
+  },
+  { description: 'container with a name' },
+)
+
+const podSchema = Type.Object(
+  {
+    metadata: Type.Optional(
+      object({ name: optionalText, generateName: optionalText, labels: optionalTexts, annotations: optionalTexts }),
+    ),
+    spec: Type.Object(
+      {
+        containers: Type.Array(container, { minItems: 1, description: 'list of containers' }),
+        initContainers: optionalList(container, 'containers'),
+        ephemeralContainers: optionalList(container, 'containers'),
+        volumes: optionalList(
+          object({ name: optionalText, secret: Type.Optional(object({ secretName: optionalText })) }),
+          'volumes',
+        ),
+        hostNetwork: Type.Optional(Type.Boolean({ description: 'true or false' })),
+        serviceAccountName: optionalText,
+        securityContext: users,
+        os: Type.Optional(object({ name: optionalText })),
+        nodeSelector: optionalTexts,
+        restartPolicy: optionalText,
+        terminationGracePeriodSeconds: optionalNumber,
+        dnsPolicy: optionalText,
+        dnsConfig: Type.Optional(
+          object({
+            nameservers: optionalList(text, 'addresses'),
+            searches: optionalList(text, 'domains'),
+            options: optionalList(object({ name: optionalText, value: optionalText }), 'options'),
+          }),
+        ),
+      },
+      { description: 'specification of a pod' },
+    ),
+  },
+  { description: 'pod' },
+)
+
+/** A pod, as far as injection reads it. Its other members are there as well, and stay as they came. */
+export type Pod = DeepReadonly<Static<typeof podSchema>>
+/** `spec` of a {@link Pod}. */
+export type PodSpec = Pod['spec']
+/** A container of any list of a {@link Pod}. */
+export type Container = PodSpec['containers'][number]
+/** A probe of a {@link Container}. */
+export type Probe = NonNullable<Container['livenessProbe']>
+
+/** Gives pods their type. What the API server has decoded always has the shape; files of users may not. */
+export class PodReader {
+  // Compiled before the first pod comes, which would wait for it.
+  readonly #validate: ValidateFunction<Pod> = new Ajv({ verbose: true, allowUnionTypes: true }).compile<Pod>(podSchema)
+
+  /**
+   * Reads a pod. Members that are null are left out, as the API server does.
+   *
+   * @throws OsmError `OSM_INJECT_POD` that names the member which is something else than it should be
+   */
+  read(pod: JsonObject): Pod {
+    const given = withoutNulls(pod, podSchema)
+    if (this.#validate(given)) return given
+    const [error] = this.#validate.errors ?? []
+    throw new OsmError<InjectorErrorCode>('OSM_INJECT_POD', error === undefined ? 'is no pod' : described(error))
+  }
+}
+
+function described({ keyword, instancePath, params, parentSchema, schema }: ErrorObject): string {
+  const missing = keyword === 'required' ? String((params as { missingProperty: unknown }).missingProperty) : undefined
+  const path = missing === undefined ? instancePath : `${instancePath}/${missing}`
+  const members = (parentSchema as TSchema | undefined)?.properties as Readonly<Record<string, TSchema>> | undefined
+  const expected = missing === undefined ? (parentSchema as TSchema | undefined) : members?.[missing]
+  return `${shownPath(path)} is no ${expected?.description ?? String(schema)}`
+}
+
+/** `/spec/containers/0/name` as `spec.containers[0].name`. */
+function shownPath(pointer: string): string {
+  const shown = pointer
+    .slice(1)
+    .split('/')
+    .map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .join('')
+  return shown.replace(/^\./, '')
+}
+
+/** The same value where no member that the schema knows is null. */
+function withoutNulls<T extends JsonValue>(value: T, { items, properties }: TSchema): T {
+  if (isList(value)) {
+    const list = items === undefined ? value : value.map((item) => withoutNulls(item, items as TSchema))
+    return list.some((item, at) => item !== value[at]) ? (list as unknown as T) : value
+  }
+  if (!isObject(value)) return value
+  const changed = Object.entries((properties ?? {}) as TProperties).flatMap(
+    ([name, schema]): readonly [string, JsonValue | undefined][] => {
+      const member = Object.hasOwn(value, name) ? value[name] : undefined
+      const next = member === null || member === undefined ? undefined : withoutNulls(member, schema)
+      return next === member ? [] : [[name, next]]
+    },
+  )
+  return changed.length === 0 ? value : (withMembers(value, Object.fromEntries(changed)) as T)
+}
