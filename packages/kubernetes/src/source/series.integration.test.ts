@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals'
 import { Metrics } from '@osm-ts/core'
 import { until } from '@osm-ts/driver-api/toolkit'
 
-import { ClusterFixture, podManifest, RunningSource, uuid } from '../../test/cluster-fixture.js'
+import { ClusterFixture, fastClock, podManifest, RunningSource, uuid } from '../../test/cluster-fixture.js'
 import { FakeApiServer } from '../../test/fake-api-server.js'
 import { resourceTypes } from '../resource-types.js'
 
@@ -23,7 +23,8 @@ it('has a bounded number of series with 1,000 pods, after all kinds of trouble w
       cluster.pod(namespace, `pod-${String(pod)}`, { uuid: uuid(at * PODS + pod), account: 'store' })
   }
   const metrics = new Metrics()
-  const running = await RunningSource.create(server, { metrics })
+  // Not as fast as in other tests: more than a hundred watches open at once, and a slow machine takes seconds for that.
+  const running = await RunningSource.create(server, { metrics, clock: fastClock(4) })
   const series = async (): Promise<readonly string[]> => {
     const { body } = await metrics.render()
     return body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
