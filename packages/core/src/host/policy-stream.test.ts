@@ -205,6 +205,21 @@ describe('PolicyStream', () => {
     expect(stream.progress.rejected.size).toBe(0)
   })
 
+  it.each([
+    ['is gone', makePart({ kind: 'proxy', id: 'u', inbound: [] } as unknown as ProxyPart)],
+    ['serves something else', policy(open)],
+  ])('keeps no port closed for a refused change when the refusal comes after the port %s', async (_, newer) => {
+    const { stream, next } = await applied(open)
+    stream.want(policy(narrower))
+    const second = await next()
+    stream.want(newer)
+    const third = await next()
+    say(stream, second.revision, narrower, 'rejected')
+    stream.report({ session: 's', revision: third.revision, complete: true, parts: [] }, 2000)
+    expect(third.version).toBe(newer.hash)
+    expect([stream.state, stream.progress.denied, stream.progress.rejected.size]).toEqual(['applied', [], 0])
+  })
+
   it('knows a part that is refused after newer policies have replaced it', async () => {
     const { stream, next } = await applied(open)
     stream.want(policy(wider))

@@ -211,14 +211,17 @@ export class PolicyStream {
   }
 
   #denyIfNeeded(refused: PolicyPart<InboundPart>): void {
-    const enforced = this.#enforced.get(refused.part.id)
-    if (enforced === undefined || this.#denied.has(refused.part.id)) return
+    const { id } = refused.part
+    const enforced = this.#enforced.get(id)
+    if (enforced === undefined || this.#denied.has(id)) return
+    // What a newer policy has replaced is not closed: the proxy is given the newer part, and answers for that.
+    if (this.#wanted === undefined || inboundPart(this.#wanted, id)?.hash !== refused.hash) return
     const principals = new Map<PartHash, PrincipalsPart>()
     for (const { hash, part } of [...enforced.children, ...refused.children]) {
       if (part.kind === 'principals') principals.set(hash, part)
     }
     if (!removesAccess(enforced.part, refused.part, (hash) => principals.get(hash))) return
-    this.#denied.set(refused.part.id, refused.hash)
+    this.#denied.set(id, refused.hash)
     this.#retarget()
   }
 
