@@ -201,7 +201,7 @@ function access(
         (pid) => pid !== undefined && pid !== killed,
         { what: 'a new controller' },
       )
-      // Until the new one answers, there is nobody to ask.
+      // The new controller may not answer yet.
       await allApplied(() => statuses().catch(() => []), 'that every proxy is back')
     },
     proxyOf: (workload) => variable(workload, 'HTTP_PROXY'),
