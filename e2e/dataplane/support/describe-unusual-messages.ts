@@ -54,6 +54,7 @@ const requests: readonly (readonly [what: string, sent: string, seen: string, ..
   ['a host with a dot at the end', message('GET /a HTTP/1.1', ['Host: web.shop.']), 'host: web.shop.', 200, 200],
   ['a host in capitals', message('GET /a HTTP/1.1', ['HOST: WEB.SHOP:8080']), 'host: web.shop:8080', 200, 200],
   ['an empty line first', `\r\n${message('GET /a HTTP/1.1')}`, 'get /a http/1.1', 200, 200],
+  ['no host, over HTTP/1.0', 'GET /a HTTP/1.0\r\n\r\n', 'host: web.shop', 200, 200],
   ['line feeds alone', 'GET /a HTTP/1.1\nHost: web.shop\n\n', 'get /a http/1.1', 200, null],
   ['JSON in the query', message('GET /q?f={"a":[1]}|^`\\ HTTP/1.1'), 'get /q?f={"a":[1]}|^`\\ http/1.1', 200, 200],
   ['brackets in the query', message('GET /q?a[]=1&a[]=2 HTTP/1.1'), 'get /q?a[]=1&a[]=2 http', 200, 200],

@@ -170,11 +170,19 @@ function route(head) {
   var named = world.calledByHost[authority.host + ':' + port]
   if ($conn.isMesh) {
     var service = serviceDialled(world, named, port)
+    // HTTP/1.0 requires no host, and the sidecar of the workload reads HTTP/1.1.
+    if (service && $request.headers.host === undefined && !head.authority) nameHost(head, service)
     // It was there when the connection was made.
     return service && service.routes ? toService(world, service) : { status: 404, body: 'no such service' }
   }
   if (named && $conn.isForward) return toService(world, named)
   return toOutside(world, authority, port)
+}
+
+function nameHost(head, service) {
+  if (!head.headers) head.headers = $request.headers
+  head.headers.host = service.hosts.find((host) => host.includes('.')) || service.hosts[0]
+  $request.authority = head.headers.host
 }
 
 // What was dialled is the service; the host of a request tells apart those that share addresses.

@@ -16,7 +16,7 @@ export var MAX_HEADERS = 1000
 /** What these scripts tell themselves in a head: no one else may use the name. */
 export var OWN_HEADER = 'osm-sidecar-framing'
 
-/** The length of a message of HTTP/2, which Pipy mistakes for that of another one; see http2-frames.js. */
+/** A length that Pipy must not read: of a message of HTTP/2, which it mistakes for that of another one (http2-frames.js), or of the body that a 304 does not have. */
 export var OWN_LENGTH = 'osm-sidecar-length'
 
 /** The number of what is kept aside of a request: Pipy closes connections with lines of more than 16 kB. */
@@ -70,7 +70,7 @@ var oddInHost = new RegExp('[^-0-9A-Za-z._~:%\\[\\]]')
 
 // Options of Connection that name no header.
 var ownOptions = ['close', 'keep-alive', 'upgrade', '']
-var ownKeys = [':' + OWN_HEADER, ':' + OWN_LONG]
+var ownKeys = [':' + OWN_HEADER, ':' + OWN_LENGTH, ':' + OWN_LONG]
 
 // Heads and lines that have been read, by their text: reading one costs many times what it costs to find it here. Each of a bounded length, and so many at most.
 var heads = { requests: {}, answers: {}, count: 0 }
@@ -180,7 +180,7 @@ function parseAnswerHead(text, request) {
   var isHead = Boolean(request) && request.method === 'HEAD'
   head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !isHead
   // Pipy would wait for a body of that length, which never comes.
-  if (head.code === 304 && !isHead) head.length = undefined
+  head.isLengthAside = head.code === 304 && !isHead
   return head
 }
 
@@ -233,7 +233,7 @@ function answerText(head) {
   if (head.isUpgrade) return text + 'upgrade: websocket\r\nconnection: upgrade\r\n\r\n'
   if (!head.hasBody) {
     if (head.length !== undefined && head.code >= 200 && head.code !== 204)
-      text = text + 'content-length: ' + head.length + '\r\n'
+      text = text + (head.isLengthAside ? OWN_LENGTH : 'content-length') + ': ' + head.length + '\r\n'
   } else if (head.length !== undefined) text = text + 'content-length: ' + head.length + '\r\n'
   else text = text + 'transfer-encoding: chunked\r\n'
   return text + 'connection: ' + (head.isLast ? 'close' : 'keep-alive') + '\r\n\r\n'

@@ -141,7 +141,8 @@ describe('requests over HTTP/1.1', () => {
   })
 
   it('keep what callers must not say to the sidecar itself', () => {
-    expect(requests(head('osm-sidecar-framing: method DELETE\r\n'))).not.toContain('osm-sidecar-framing')
+    for (const own of ['framing: method DELETE', 'length: 5', 'long: 1'])
+      expect(requests(head(`osm-sidecar-${own}\r\n`))).not.toContain('osm-sidecar')
     const own = { protocol: 'HTTP/1.1', method: 'POST', headers: { 'osm-sidecar-framing': 'method PURGE' } }
     expect(settleHead(own)).toBeUndefined()
     expect(own).toEqual({ protocol: 'HTTP/1.1', method: 'PURGE', headers: {} })
@@ -257,10 +258,18 @@ describe('what Pipy does not pass on itself', () => {
     )
   })
 
-  it('a 304 with a length ends with its head, and keeps the length for HEAD alone', () => {
+  it('a 304 with a length ends with its head, and keeps the length', () => {
     const bytes = 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n'
-    expect(answers(bytes)).toBe('HTTP/1.1 304 Not Modified\r\nconnection: keep-alive\r\n\r\n')
-    expect(answers(bytes, { method: 'HEAD', headers: {} })).toContain('content-length: 5\r\n')
+    expect(answers(bytes)).toBe('HTTP/1.1 304 Not Modified\r\nosm-sidecar-length: 5\r\nconnection: keep-alive\r\n\r\n')
+    expect(answers(bytes, { method: 'HEAD', headers: {} })).toContain('\r\ncontent-length: 5\r\n')
+    const head = { protocol: 'HTTP/1.1', status: 304, headers: { 'osm-sidecar-length': '5' } }
+    expect(settleHead(head)).toBeUndefined()
+    const writer = makeAnswerWriter() as object
+    beginAnswer(writer, head, false)
+    const text = 'HTTP/1.1 304 Not Modified\r\netag: a\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n'
+    expect(textOf(writeAnswer(writer, new DataStandIn(text)))).toBe(
+      text.replace('content-length: 0', 'content-length: 5'),
+    )
   })
 
   it('a 304 without a length stays without one, and a request with a length of 0 keeps it', () => {
