@@ -22,8 +22,11 @@ export const BARE_ADDRESS = `127.${(process.pid >> 14) & 127}.${(process.pid >> 
 /** Selects nothing, and nothing of the mesh is behind it. */
 const LEGACY = 'a/legacy'
 
+/** In front of `a/web`, with other words for its protocols: one that Kubernetes has for HTTP, and one that no mesh knows. */
+const WORDS = 'a/words'
+
 /** Services with the ports that requests go to. */
-export const services = ['a/web', 'a/twin', 'a/both', 'b/store', BARE, LEGACY] as const
+export const services = ['a/web', 'a/twin', 'a/both', 'b/store', WORDS, BARE, LEGACY] as const
 
 /** The documents that stay. */
 export const topology: readonly string[] = [
@@ -60,6 +63,7 @@ export const topology: readonly string[] = [
   }),
   twoPorts(BARE, { app: 'bare' }),
   twoPorts(LEGACY, {}),
+  twoPorts(WORDS, { app: 'web' }, { http: 'kubernetes.io/ws', tcp: 'redis' }),
   account(CANARY),
   workload(CANARY, { program: programs.http, port: HTTP_PORT }),
   service(CANARY, 'canary', HTTP_PORT),
@@ -87,10 +91,14 @@ export function parsed(documents: readonly string[]): readonly OracleObject[] {
   return documents.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as OracleObject))
 }
 
-function twoPorts(name: string, selector: Readonly<Record<string, string>>): string {
+function twoPorts(
+  name: string,
+  selector: Readonly<Record<string, string>>,
+  protocols = { http: 'http', tcp: 'tcp' },
+): string {
   const ports = [
-    { name: 'http', port: HTTP_PORT, targetPort: HTTP_PORT, appProtocol: 'http' },
-    { name: 'tcp', port: TCP_PORT, targetPort: TCP_PORT, appProtocol: 'tcp' },
+    { name: 'http', port: HTTP_PORT, targetPort: HTTP_PORT, appProtocol: protocols.http },
+    { name: 'tcp', port: TCP_PORT, targetPort: TCP_PORT, appProtocol: protocols.tcp },
   ]
   return document('v1', 'Service', name, { spec: { selector, ports } })
 }
