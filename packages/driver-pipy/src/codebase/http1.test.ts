@@ -262,10 +262,10 @@ describe('what Pipy does not pass on itself', () => {
     const bytes = 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n'
     expect(answers(bytes)).toBe('HTTP/1.1 304 Not Modified\r\nosm-sidecar-length: 5\r\nconnection: keep-alive\r\n\r\n')
     expect(answers(bytes, { method: 'HEAD', headers: {} })).toContain('\r\ncontent-length: 5\r\n')
-    const head = { protocol: 'HTTP/1.1', status: 304, headers: { 'osm-sidecar-length': '5' } }
-    expect(settleHead(head)).toBeUndefined()
+    const answer = { protocol: 'HTTP/1.1', status: 304, headers: { 'osm-sidecar-length': '5' } }
+    expect(settleHead(answer)).toBeUndefined()
     const writer = makeAnswerWriter() as object
-    beginAnswer(writer, head, false)
+    beginAnswer(writer, answer, false)
     const text = 'HTTP/1.1 304 Not Modified\r\netag: a\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n'
     expect(textOf(writeAnswer(writer, new DataStandIn(text)))).toBe(
       text.replace('content-length: 0', 'content-length: 5'),
