@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 
+import { addCertificateStatus } from './commands/certificate-status.js'
 import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
 import { addDriverInspect } from './commands/driver-inspect.js'
@@ -74,6 +75,9 @@ Try it:
   addDriverList(driver, host)
   addDriverInspect(driver, host)
   addDriverMigrate(driver, host)
+
+  const certificate = program.command('certificate').description('inspect the certificates of a running mesh')
+  addCertificateStatus(certificate, host)
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)

@@ -16,8 +16,8 @@ import { buildVersion, connectProgram, type Program, type ProgramContext, readCl
 import { listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
-import { providerOpener } from './certificates/open-provider.js'
-import { choiceOfFlags, choiceOfObjects } from './certificates/provider-choice.js'
+import { providerOpener } from './certificates/provider-opener.js'
+import { choiceOfFlags, choicesOfObjects } from './certificates/provider-choice.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
 import { leaderDuties } from './kubernetes/leader-duties.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
@@ -102,7 +102,9 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       certificateProvider: providerOpener({
         builtIn: authority.provider,
         choose: (feed) =>
-          readsRootCertificates ? choiceOfObjects(feed.current(), osmNamespace, flags.vaultCaFile) : choice,
+          readsRootCertificates
+            ? choicesOfObjects(feed.current(), osmNamespace, flags.vaultCaFile)
+            : { active: choice, passive: [] },
         osmNamespace,
         domains,
         cluster: { api, meshName, serviceAccount: flags.osmServiceAccount },

@@ -1,6 +1,9 @@
+import { X509Certificate } from 'node:crypto'
+
 import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
 import {
   allKinds,
+  type Authority,
   type CertificateManager,
   type CertificateProvider,
   type DriverHost,
@@ -127,8 +130,26 @@ function certificatesPage({ certificates, provider }: Pick<DebugSources, 'certif
       authority,
       root: certificates.getRootCertificate(authority),
     })),
+    trusted: (['control-plane', 'workload'] as const).flatMap((authority) => trustedRoots(certificates, authority)),
     certificates: certificates.listCertificates(),
   }
+}
+
+/** The roots that are trusted, those that sign first, and how many certificates of this controller each has signed. */
+function trustedRoots(certificates: DebugSources['certificates'], authority: Authority): readonly object[] {
+  const signing = certificates.getRootCertificate(authority).chain
+  const issued = certificates.listCertificates()
+  return certificates.trustBundle(authority).map((pem) => {
+    const { subject, fingerprint256, validTo } = new X509Certificate(pem)
+    return {
+      authority,
+      subject: subject.replaceAll('\n', ', '),
+      fingerprint: fingerprint256,
+      expires: new Date(validTo).toISOString(),
+      signs: pem === signing,
+      certificates: issued.filter(({ kind, issuingCA }) => kind !== 'root' && issuingCA.chain === pem).length,
+    }
+  })
 }
 
 function policiesPage({ catalog, snapshot: current }: Pick<DebugSources, 'catalog' | 'snapshot'>): unknown {

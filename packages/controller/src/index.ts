@@ -1,5 +1,5 @@
 export { controllerErrorCodes, type ControllerErrorCode } from './errors.js'
 export type { ControllerOptions, RunningController } from './options.js'
 export { startController } from './start-controller.js'
-export { providerOpener } from './certificates/open-provider.js'
-export { choiceOfObjects } from './certificates/provider-choice.js'
+export { providerOpener } from './certificates/provider-opener.js'
+export { choicesOfObjects } from './certificates/provider-choice.js'

@@ -36,7 +36,9 @@ export function observedProvider(provider: CertificateProvider, metrics: Metrics
   }
   compare()
   return {
-    name: provider.name,
+    get name() {
+      return provider.name
+    },
     async sign(request, signal) {
       const start = performance.now()
       try {

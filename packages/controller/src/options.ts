@@ -82,6 +82,8 @@ export interface OpenedProvider {
   readonly provider: CertificateProvider
   /** Resolves when it has ended with the signal; rejects if it failed, which ends the controller. */
   readonly stopped: Promise<void>
+  /** Told how to find the connected sidecars that have not confirmed all that they were given, by name. */
+  readonly confirmBy?: (unconfirmed: () => readonly string[]) => void
 }
 
 /** Which MeshConfig holds, and what where it says nothing. */

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
 import {
-  type CertificateProvider,
   countErrorCodes,
   driverStates,
   LoopWatch,
@@ -20,7 +19,13 @@ import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
-import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
+import type {
+  ControllerOptions,
+  ControllerParts,
+  OpenedProvider,
+  RunningAttachment,
+  RunningController,
+} from './options.js'
 import { followNamed } from './follow-named.js'
 import { logProblems } from './log-problems.js'
 import { observedProvider } from './observed-provider.js'
@@ -90,13 +95,21 @@ async function start(
 
   const feed = new SnapshotFeed(options.sources)
   await unlessAborted(feed.start(signal), signal)
-  const provider = observedProvider(await unlessAborted(openProvider(options, feed, loops, signal), signal), metrics)
+  const opened = await unlessAborted(openProvider(options, feed, signal), signal)
+  loops.push(opened.stopped)
+  const provider = observedProvider(opened.provider, metrics)
   const { broker, catalog, certificates, configurator, host, pushes, registry, runner } = composeController({
     options,
     feed,
     provider,
     signal,
   })
+  opened.confirmBy?.(() =>
+    host
+      .report()
+      .proxies.filter(({ connected, state }) => connected && state !== 'applied')
+      .map(({ name }) => name),
+  )
   const rules = new SpecRules({
     ...options.domains,
     osmNamespace: options.osmNamespace,
@@ -243,13 +256,10 @@ async function start(
 async function openProvider(
   { certificateProvider }: ControllerOptions,
   feed: SnapshotFeed,
-  loops: Promise<void>[],
   signal: AbortSignal,
-): Promise<CertificateProvider> {
-  if (typeof certificateProvider !== 'function') return certificateProvider
-  const { provider, stopped } = await certificateProvider(feed, signal)
-  loops.push(stopped)
-  return provider
+): Promise<OpenedProvider> {
+  if (typeof certificateProvider === 'function') return certificateProvider(feed, signal)
+  return { provider: certificateProvider, stopped: Promise.resolve() }
 }
 
 /** Nothing is served by defaults that no one chose. */

@@ -1,6 +1,7 @@
 import type { DriverState, ProxyStatus } from '@osm-ts/core'
 import type { ObjectName } from '@osm-ts/kubernetes'
 
+import type { ControllerCertificates } from '../certificates/render-certificates.js'
 import { cliError } from '../errors.js'
 import { debugApiBy, type DebugApi, injectorDebugApiBy } from '../state/debug-api.js'
 import { healthPort, podsOfProgram, theControlPlane } from './control-planes.js'
@@ -45,6 +46,7 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
     policy: (proxy) => first.policy(proxy),
     service: (name) => first.service(name),
     problems: () => first.problems(),
+    certificates: () => first.certificates(),
     drivers: () => first.drivers(),
   }
 }
@@ -62,6 +64,20 @@ export async function clusterDrivers(cluster: Cluster): Promise<readonly Control
   if (pods.length === 0) throw noController(namespace, 'runs')
   return Promise.all(
     pods.map(async (pod) => ({ controller: pod.name, drivers: await podDebugApi(cluster, pod).drivers() })),
+  )
+}
+
+/**
+ * The certificates of each controller that is ready, by the name of its pod: each changes its provider by itself.
+ *
+ * @throws OsmError `OSM_CLI_MESH_MISSING` if there is no control plane, or none of its controllers is ready
+ */
+export async function clusterCertificates(cluster: Cluster): Promise<readonly ControllerCertificates[]> {
+  const { namespace } = await theControlPlane(cluster)
+  const pods = (await podsOfProgram(cluster, namespace, 'osm-controller')).filter(({ ready }) => ready)
+  if (pods.length === 0) throw noController(namespace, 'is ready')
+  return Promise.all(
+    pods.map(async (pod) => ({ controller: pod.name, ...(await podDebugApi(cluster, pod).certificates()) })),
   )
 }
 

@@ -14,6 +14,7 @@ import type {
 } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
+import { type CertificatesReport, readCertificatesReport } from '../certificates/certificates-report.js'
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
 import { isPlainRecord } from './json.js'
@@ -37,6 +38,8 @@ export interface DebugApi {
   readonly service: (name: MeshService) => Promise<ServiceReport | undefined>
   readonly policy: (proxy: AskedProxy) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
+  /** Who signs certificates, and which roots are trusted. */
+  readonly certificates: () => Promise<CertificatesReport>
   /** Drivers that the controller has, or should have. */
   readonly drivers: () => Promise<readonly DriverState[]>
 }
@@ -144,6 +147,12 @@ export function debugApiBy(
       if (!isPlainRecord(answer) || !isListOf(answer['problems'], isProblem))
         throw misunderstood(place, path, 'no list of problems')
       return answer['problems']
+    },
+    certificates: async () => {
+      const path = '/debug/certs'
+      const report = readCertificatesReport(await get(path))
+      if (report === undefined) throw misunderstood(place, path, 'no certificates')
+      return report
     },
     drivers: async () => {
       const path = '/debug/drivers'

@@ -42,6 +42,8 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CERT_PROVIDER_UNAVAILABLE: "the certificate provider is unavailable, sealed or overloaded; certificates in force stay in use, and it is tried again later",
   OSM_CERT_RELEASED: "the proxy of a certificate was released; neither its certificate nor its name is used again",
   OSM_CERT_REQUEST: "a certificate was requested with an invalid name, lifetime or key size",
+  OSM_CERT_ROOT_EXPIRES: "the root of workload certificates expires within 30 days",
+  OSM_CERT_ROTATION: "another certificate provider is to sign, and does not sign yet: it cannot be used, or sidecars still learn to trust its root",
   OSM_CERT_STORE_CORRUPT: "the stored root is incomplete, is not PEM, or its key does not belong to its certificate",
   OSM_CERT_STORE_FULL: "there is no space left to store a root",
   OSM_CERT_STORE_IO: "the stored root cannot be read or written",

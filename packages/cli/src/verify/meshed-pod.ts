@@ -63,6 +63,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
     policy: async (proxy) => (await finding).policy(proxy),
     service: async (name) => (await finding).service(name),
     problems: async () => (await finding).problems(),
+    certificates: async () => (await finding).certificates(),
     drivers: async () => (await finding).drivers(),
   }
 }

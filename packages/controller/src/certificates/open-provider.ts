@@ -10,14 +10,11 @@ import {
   type Random,
   type RemoteAuthority,
   RemoteProvider,
-  type SnapshotFeed,
-  SplitProvider,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 import { CertManagerAuthority, type KubernetesApi } from '@osm-ts/kubernetes'
 import type { VaultAuth, VaultSettings } from '@osm-ts/vault'
 
-import type { ProviderOpener } from '../options.js'
 import type { CertManagerSpec, ProviderChoice } from './provider-choice.js'
 
 /** A key of a Secret in the namespace of the control plane. */
@@ -26,12 +23,10 @@ export interface SecretKey {
   readonly key: string
 }
 
-/** What {@link providerOpener} needs. */
+/** What opening a provider takes. */
 export interface ProviderOptions {
   /** Signs for the control plane always, and for workloads where that is chosen. */
   readonly builtIn: CertificateProvider
-  /** Asked once the mesh has been read. */
-  readonly choose: (feed: SnapshotFeed) => ProviderChoice
   readonly osmNamespace: string
   readonly domains: MeshDomains
   /** The cluster in which cert-manager is asked; absent where there is none. */
@@ -47,21 +42,30 @@ export interface ProviderOptions {
 const ROOTS_KEY = 'ca.crt'
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
+/** A provider of workload certificates that was opened. */
+export interface OpenedWorkloads {
+  readonly provider: CertificateProvider
+  /** Resolves when it has ended with the signal. */
+  readonly stopped: Promise<void>
+}
+
 /**
- * Opens the provider that was chosen for workloads. The built-in authority stays that of the control plane: proxy certificates live as long as pods do, which
- * other authorities do not grant, and they must not open anything but the control plane.
+ * Opens a provider of workload certificates. Waits until it answers, or the signal aborts.
+ *
+ * @throws OsmError with code `OSM_CERT_PROVIDER_SETTINGS`
  */
-export function providerOpener(options: ProviderOptions): ProviderOpener {
-  return async (feed, signal) => {
-    const choice = options.choose(feed)
-    switch (choice.kind) {
-      case 'tresor':
-        return { provider: options.builtIn, stopped: Promise.resolve() }
-      case 'vault':
-        return openVault(options, await vaultSettings(choice, options), signal)
-      case 'cert-manager':
-        return openCertManager(options, choice.certManager, signal)
-    }
+export async function openWorkloads(
+  choice: ProviderChoice,
+  options: ProviderOptions,
+  signal: AbortSignal,
+): Promise<OpenedWorkloads> {
+  switch (choice.kind) {
+    case 'tresor':
+      return { provider: options.builtIn, stopped: Promise.resolve() }
+    case 'vault':
+      return openVault(options, await vaultSettings(choice, options), signal)
+    case 'cert-manager':
+      return openCertManager(options, choice.certManager, signal)
   }
 }
 
@@ -69,19 +73,19 @@ async function openVault(
   options: ProviderOptions,
   settings: VaultSettings,
   signal: AbortSignal,
-): ReturnType<ProviderOpener> {
+): Promise<OpenedWorkloads> {
   // Loaded only where it is used.
   const { VaultAuthority } = await import('@osm-ts/vault')
   const remote = new VaultAuthority(settings, options.clock)
   if (settings.origin.startsWith('http:'))
     options.logger.warn({ vault: settings.origin }, 'Vault is asked without TLS: its token can be read on the way')
   try {
-    const { provider, workload } = await openRemote(options, remote, signal)
+    const workload = await openRemote(options, remote, signal)
     const follow = async (): Promise<void> => {
       await workload.run(signal)
       await remote.close()
     }
-    return { provider, stopped: follow() }
+    return { provider: workload, stopped: follow() }
   } catch (error) {
     await remote.close()
     throw error
@@ -92,7 +96,7 @@ async function openCertManager(
   options: ProviderOptions,
   { issuerName: name, issuerKind: kind, issuerGroup: group, ca }: CertManagerSpec,
   signal: AbortSignal,
-): ReturnType<ProviderOpener> {
+): Promise<OpenedWorkloads> {
   const { cluster, osmNamespace, domains, readSecret, clock, random, logger } = options
   if (cluster === undefined)
     throw invalid('spec.provider.certManager needs a Kubernetes cluster; use tresor or vault in a standalone mesh')
@@ -121,30 +125,27 @@ async function openCertManager(
     logger: logger.child('cert-manager'),
   })
   const following = remote.run(signal)
-  const { provider, workload } = await openRemote(options, remote, signal)
+  const workload = await openRemote(options, remote, signal)
   const follow = async (): Promise<void> => {
     await Promise.all([workload.run(signal), following])
   }
-  return { provider, stopped: follow() }
+  return { provider: workload, stopped: follow() }
 }
 
-async function openRemote(
+function openRemote(
   { builtIn, clock, random, logger }: ProviderOptions,
   remote: RemoteAuthority,
   signal: AbortSignal,
-): Promise<{ readonly provider: CertificateProvider; readonly workload: RemoteProvider }> {
-  const workload = await RemoteProvider.open(
-    {
-      remote,
-      authority: 'workload',
-      otherRoots: () => builtIn.trustBundle('control-plane'),
-      clock,
-      random,
-      logger: logger.child('certificate-provider'),
-    },
-    signal,
-  )
-  return { provider: new SplitProvider({ 'control-plane': builtIn, workload }), workload }
+): Promise<RemoteProvider> {
+  const options = {
+    remote,
+    authority: 'workload',
+    otherRoots: () => builtIn.trustBundle('control-plane'),
+    clock,
+    random,
+    logger: logger.child('certificate-provider'),
+  } as const
+  return RemoteProvider.open(options, signal)
 }
 
 async function vaultSettings(

@@ -15,10 +15,11 @@ import {
   TresorProvider,
   YamlFolderSource,
 } from '@osm-ts/core'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { parseControllerFlags } from '../controller-flags.js'
-import { providerOpener } from './open-provider.js'
-import { choiceOfFlags, choiceOfObjects, type ProviderChoice } from './provider-choice.js'
+import { providerOpener } from './provider-opener.js'
+import { choiceOfFlags, choicesOfObjects, type ProviderChoice, type ProviderChoices } from './provider-choice.js'
 
 const NAMESPACE = 'osm-system'
 const vault = { host: '127.0.0.1', port: 1, role: 'osm', protocol: 'http', auth: { kind: 'token' } } as const
@@ -35,7 +36,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'osm-provider-'))
   const rootKey = { algorithm: 'ECDSA' } as const
   builtIn = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey })
-  workloadRoot = builtIn.trustBundle('workload').join('')
+  const ofVault = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey })
+  workloadRoot = ofVault.trustBundle('workload').join('')
+  ofVault.close()
   server = createServer((request, response) => {
     asked.push(`${request.url ?? ''} ${String(request.headers['x-vault-token'] ?? '')}`)
     response.end(request.url?.includes('token') ? '{"data":{"ttl":0}}' : workloadRoot)
@@ -67,7 +70,7 @@ function open(
 ) {
   const opener = providerOpener({
     builtIn,
-    choose: () => choice,
+    choose: () => ({ active: choice, passive: [] }),
     osmNamespace: NAMESPACE,
     domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
     readSecret: async ({ name, key }) => secrets[`${name}/${key}`],
@@ -87,7 +90,7 @@ function flags(...more: readonly string[]): ProviderChoice {
 describe('the flags', () => {
   it('choose the built-in authority by default', async () => {
     expect(flags()).toEqual({ kind: 'tresor' })
-    expect((await open(flags())).provider).toBe(builtIn)
+    expect((await open(flags())).provider.rootCertificate('workload')).toBe(builtIn.rootCertificate('workload'))
   })
 
   it('choose Vault with the login and the Secret that they name', () => {
@@ -125,11 +128,11 @@ describe('the flags', () => {
 })
 
 describe('MeshRootCertificates', () => {
-  async function chosen(...documents: readonly string[]): Promise<ProviderChoice> {
+  async function chosen(...documents: readonly string[]): Promise<ProviderChoices> {
     await writeFile(join(folder, 'roots.yaml'), documents.join('---\n'))
     const feed = new SnapshotFeed([new YamlFolderSource({ folder })])
     await feed.start(closing.signal)
-    return choiceOfObjects(feed.current(), NAMESPACE)
+    return choicesOfObjects(feed.current(), NAMESPACE)
   }
 
   const root = (name: string, role: string, provider: string, namespace = NAMESPACE): string =>
@@ -145,18 +148,36 @@ spec: { ${role}provider: ${provider} }
   it('choose the provider of the active one, and only in the namespace of the control plane', async () => {
     const passive = root('a', 'role: passive, ', vaultAt('passive.example'))
     const elsewhere = root('b', 'role: active, ', vaultAt('foreign.example'), 'tenant')
-    await expect(chosen(passive, elsewhere)).resolves.toEqual({ kind: 'tresor' })
-    await expect(chosen(passive, root('c', 'role: active, ', vaultAt('own.example')))).resolves.toMatchObject({
-      vault: { host: 'own.example' },
+    const passiveHost = [{ vault: { host: 'passive.example' } }]
+    await expect(chosen(passive, elsewhere)).resolves.toMatchObject({
+      active: { kind: 'tresor' },
+      passive: passiveHost,
     })
-    await expect(chosen(root('d', '', tresor))).resolves.toEqual({ kind: 'tresor' })
+    await expect(chosen(passive, root('c', 'role: active, ', vaultAt('own.example')))).resolves.toMatchObject({
+      active: { vault: { host: 'own.example' } },
+      passive: passiveHost,
+    })
+    const builtIn = { active: { kind: 'tresor' }, passive: [] }
+    await expect(chosen(root('d', '', tresor))).resolves.toEqual(builtIn)
+    await expect(chosen(root('d', 'role: inactive, ', vaultAt('unused.example')))).resolves.toEqual(builtIn)
+  })
+
+  it('that are both active are refused, and so are more than three passive ones', async () => {
+    const active = (name: string): string => root(name, 'role: active, ', tresor)
+    await expect(chosen(active('a'), active('b'))).rejects.toMatchObject({
+      code: 'OSM_CERT_PROVIDER_SETTINGS',
+      message: expect.stringContaining(
+        'MeshRootCertificate osm-system/a and MeshRootCertificate osm-system/b: one signs',
+      ),
+    })
+    const passive = ['a', 'b', 'c', 'd'].map((name) => root(name, 'role: passive, ', tresor))
+    await expect(chosen(...passive)).rejects.toThrow('at most 3 may be passive')
   })
 
   it('choose an issuer of cert-manager', async () => {
     const certManager = { issuerName: 'i', issuerKind: 'Step', issuerGroup: 'step.sm' }
-    await expect(chosen(root('a', '', JSON.stringify({ certManager })))).resolves.toEqual({
-      kind: 'cert-manager',
-      certManager,
+    await expect(chosen(root('a', '', JSON.stringify({ certManager })))).resolves.toMatchObject({
+      active: { kind: 'cert-manager', certManager },
     })
   })
 
@@ -228,5 +249,53 @@ describe('opening Vault', () => {
     closing.abort(new Error('enough'))
     await expect(opening).rejects.toThrow('enough')
     expect(asked.join()).not.toContain('tenant')
+  })
+})
+
+describe('another choice while the controller runs', () => {
+  it('is taken up, and one that cannot be opened changes nothing', async () => {
+    const roots = await mkdtemp(join(tmpdir(), 'osm-choices-'))
+    const { port } = server.address() as AddressInfo // it listens on a port
+    const write = (host: string, role: string) =>
+      writeFile(
+        join(roots, 'root.yaml'),
+        `apiVersion: config.openservicemesh.io/v1alpha2
+kind: MeshRootCertificate
+metadata: { name: vault, namespace: ${NAMESPACE} }
+spec:
+  role: ${role}
+  provider:
+    vault:
+      { host: ${host}, port: ${port}, role: osm, protocol: http, token: { secretKeyRef: { name: vault, namespace: ${NAMESPACE}, key: token } } }
+`,
+      )
+    const feed = new SnapshotFeed([new YamlFolderSource({ folder: roots })])
+    await feed.start(closing.signal)
+    const opener = providerOpener({
+      builtIn,
+      choose: () => choicesOfObjects(feed.current(), NAMESPACE),
+      osmNamespace: NAMESPACE,
+      domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
+      readSecret: async () => 'hvs.token',
+      clock: systemClock,
+      random: Math.random,
+      logger: createLogger('test', 'disabled', { write: () => undefined }),
+    })
+    const { provider, stopped } = await opener(feed, closing.signal)
+    const codes = () => provider.faults().map(({ code }) => code)
+    const trusted = () => provider.trustBundle('workload').length
+    expect(trusted()).toBe(1)
+    await write('vault/v1', 'passive')
+    await eventually(codes, (found) => found.includes('OSM_CERT_PROVIDER_SETTINGS'))
+    expect(trusted()).toBe(1)
+    await write('127.0.0.1', 'passive')
+    await eventually(
+      () => `${trusted()} ${codes().join()}`,
+      (found) => found === '2 ',
+    )
+    expect(provider.name).toBe('tresor')
+    closing.abort()
+    await stopped
+    await rm(roots, { recursive: true })
   })
 })

@@ -42,21 +42,51 @@ export function choiceOfFlags(flags: ControllerFlags): ProviderChoice {
   }
 }
 
+/** Who signs, and who else is trusted: has signed before, or is to sign next. */
+export interface ProviderChoices {
+  readonly active: ProviderChoice
+  readonly passive: readonly ProviderChoice[]
+}
+
+/** Providers beside the one that signs: peers read all roots for each connection. */
+const MAX_PASSIVE = 3
+
 /**
- * The choice of the MeshRootCertificate of the control plane's namespace that is active; the built-in authority if there is none.
+ * The choices of the MeshRootCertificates of the control plane's namespace; the built-in authority signs if none is active.
  *
  * @param caFile - file with the roots of Vault's own certificate, where the object holds none
- * @throws OsmError with code `OSM_CERT_PROVIDER_SETTINGS` if it names no provider that there is
+ * @throws OsmError with code `OSM_CERT_PROVIDER_SETTINGS` if one names no provider that there is, or too many take part
  */
-export function choiceOfObjects(snapshot: Snapshot | undefined, osmNamespace: string, caFile = ''): ProviderChoice {
+export function choicesOfObjects(snapshot: Snapshot | undefined, osmNamespace: string, caFile = ''): ProviderChoices {
   const objects = snapshot?.byNamespace('MeshRootCertificate', osmNamespace) ?? []
-  const active =
-    objects.find(({ spec }) => spec.role === 'active') ?? objects.find(({ spec }) => spec.role === undefined)
-  if (active === undefined) return { kind: 'tresor' }
-  const { tresor, vault, certManager } = active.spec.provider
-  const name = formatObjectRef(objectRef(active))
+  const isActive = ({ spec: { role = 'active' } }: Root): boolean => role === 'active'
+  const active = objects.find(({ spec }) => spec.role === 'active') ?? objects.find(isActive)
+  const passive = objects.filter(({ spec }) => spec.role === 'passive')
+  const others = objects.filter((object) => isActive(object) && object !== active)
+  if (others.length > 0)
+    throw settings(
+      `${[active, ...others].map((each) => each && nameOf(each)).join(' and ')}: one signs, so that one must be active; set spec.role of the others to passive`,
+    )
+  if (passive.length > MAX_PASSIVE)
+    throw settings(
+      `${passive.map(nameOf).join(', ')}: at most ${MAX_PASSIVE} may be passive; delete those without use`,
+    )
+  return {
+    active: active === undefined ? { kind: 'tresor' } : choiceOf(active, caFile),
+    passive: passive.map((object) => choiceOf(object, caFile)),
+  }
+}
+
+type Root = KindMap['MeshRootCertificate']
+
+function nameOf(root: Root): string {
+  return formatObjectRef(objectRef(root))
+}
+
+function choiceOf(root: Root, caFile: string): ProviderChoice {
+  const { tresor, vault, certManager } = root.spec.provider
   if ([tresor, vault, certManager].filter((each) => each !== undefined).length !== 1)
-    throw settings(`${name}: spec.provider must have exactly one of tresor, vault and certManager`)
+    throw settings(`${nameOf(root)}: spec.provider must have exactly one of tresor, vault and certManager`)
   if (certManager !== undefined) return { kind: 'cert-manager', certManager }
   return vault === undefined ? { kind: 'tresor' } : { kind: 'vault', vault, ...given('caFile', caFile) }
 }

@@ -11,6 +11,9 @@ export const certificateErrorCodes = {
   OSM_CERT_PROVIDER_REFUSED: 'the certificate provider refused a request, or the identity of the control plane',
   OSM_CERT_APPROVAL_PENDING:
     'a request for a certificate waits for somebody to approve it; certificates in force stay in use, and it is asked for again',
+  OSM_CERT_ROTATION:
+    'another certificate provider is to sign, and does not sign yet: it cannot be used, or sidecars still learn to trust its root',
+  OSM_CERT_ROOT_EXPIRES: 'the root of workload certificates expires within 30 days',
   OSM_CERT_PROVIDER_SETTINGS: 'the settings of a certificate provider are incomplete, contradictory or unreadable',
   OSM_CERT_ISSUED_KEY: 'the certificate provider returned a certificate for another key than that of the request',
   OSM_CERT_ISSUED_NAMES: 'the certificate provider added names to a certificate, or left names out',

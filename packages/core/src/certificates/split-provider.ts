@@ -4,13 +4,15 @@ import { authorityOf, type Authority } from './kinds.js'
 
 /** One provider for each authority of the mesh. */
 export class SplitProvider implements CertificateProvider {
-  /** Of the provider for workloads, which is what users choose. */
-  readonly name: string
   readonly #providers: Readonly<Record<Authority, CertificateProvider>>
 
   constructor(providers: Readonly<Record<Authority, CertificateProvider>>) {
-    this.name = providers.workload.name
     this.#providers = providers
+  }
+
+  /** Of the provider for workloads, which is what users choose. */
+  get name(): string {
+    return this.#providers.workload.name
   }
 
   sign(request: SigningRequest, signal: AbortSignal): Promise<SignedLeaf> {

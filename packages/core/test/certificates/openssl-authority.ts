@@ -81,7 +81,7 @@ export class OpensslAuthority implements RemoteAuthority {
         `${name}.csr`,
         ...signer,
         '-days',
-        '30',
+        '365',
         '-extfile',
         'ca.cnf',
         '-extensions',

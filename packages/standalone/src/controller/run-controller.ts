@@ -11,7 +11,7 @@ import {
   YamlFolderSource,
 } from '@osm-ts/core'
 import { buildVersion } from '@osm-ts/program'
-import { choiceOfObjects, providerOpener, startController, type RunningController } from '@osm-ts/controller'
+import { choicesOfObjects, providerOpener, startController, type RunningController } from '@osm-ts/controller'
 
 import { AddressedSource } from '../addresses/addressed-source.js'
 import { FixedAddressTable } from '../addresses/virtual-addresses.js'
@@ -70,7 +70,7 @@ export async function runController(
         clock: systemClock,
         rootKey: { algorithm: 'ECDSA' },
       }),
-      choose: (feed) => choiceOfObjects(feed.current(), OSM_NAMESPACE),
+      choose: (feed) => choicesOfObjects(feed.current(), OSM_NAMESPACE),
       osmNamespace: OSM_NAMESPACE,
       domains: meshDomains(),
       readSecret: async ({ name, key }) => secrets.text({ namespace: OSM_NAMESPACE, name }, key),

@@ -10,7 +10,12 @@ export const MeshRootCertificateSpecSchema = struct(
       minLength: 1,
       description: 'Trust domain of the identities.',
     }),
-    role: Type.Optional(oneOf(['active', 'passive', 'inactive'], 'Role of the root in a rotation.')),
+    role: Type.Optional(
+      oneOf(
+        ['active', 'passive', 'inactive'],
+        'active signs. passive is trusted and does not sign. inactive is not used. Defaults to active.',
+      ),
+    ),
     spiffeEnabled: Type.Optional(
       Type.Boolean({ description: 'Accepted for compatibility: certificates always contain a SPIFFE identity.' }),
     ),

@@ -1,0 +1,85 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { fakeContext } from '../../test/fake-context.js'
+import { runCli } from '../run-cli.js'
+
+const root = {
+  authority: 'workload',
+  subject: 'CN=mesh-root\u001b[31m',
+  fingerprint: 'AA:BB:CC:DD:EE:FF:00:11',
+  expires: '2036-01-01T00:00:00.000Z',
+  signs: true,
+  certificates: 7,
+}
+const former = { ...root, subject: 'CN=former', signs: false, certificates: 2 }
+const waiting = {
+  authority: 'workload',
+  code: 'OSM_CERT_ROTATION',
+  severity: 'warning',
+  message: 'provider vault does not sign yet',
+}
+
+describe('osm certificate status', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'osm-certificate-status-'))
+  let server: Server
+  let page: unknown
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      response.statusCode = request.url === '/debug/certs' ? 200 : 404
+      response.end(JSON.stringify(page))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const controllerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    mkdirSync(join(folder, '.osm-standalone'))
+    const mesh = { pid: process.pid, folder, mode: 'explicit', controllerUrl }
+    writeFileSync(join(folder, '.osm-standalone/mesh.json'), JSON.stringify(mesh))
+  })
+
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve))
+    rmSync(folder, { recursive: true })
+  })
+
+  async function status(answer: unknown, ...args: readonly string[]) {
+    page = answer
+    const { context, stdout, stderr } = fakeContext({ cwd: folder })
+    const code = await runCli(['certificate', 'status', ...args], context)
+    return { code, stdout: stdout.text, stderr: stderr.text }
+  }
+
+  it('shows roots, and ends with 0 where all is in order', async () => {
+    const { code, stdout } = await status({ provider: { name: 'tresor', faults: [] }, trusted: [root, former] })
+    expect(code).toBe(0)
+    expect(stdout).toContain('workload certificates by provider tresor')
+    expect(stdout).toMatch(/workload +CN=mesh-root·\[31m +yes +7 +2036-01-01T00:00:00.000Z +AA:BB:CC:DD:EE:FF\n/)
+    expect(stdout).toMatch(/workload +CN=former +no +2 /)
+  })
+
+  it('shows that another provider waits, and ends with 1', async () => {
+    const { code, stdout } = await status({ provider: { name: 'tresor', faults: [waiting] }, trusted: [root] })
+    expect(code).toBe(1)
+    expect(stdout).toContain('warning: provider vault does not sign yet [OSM_CERT_ROTATION]')
+  })
+
+  it('writes the same as JSON', async () => {
+    const answer = { provider: { name: 'tresor', faults: [waiting] }, trusted: [root], certificates: [] }
+    const { code, stdout } = await status(answer, '-o', 'json')
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      controllers: [{ controller: expect.any(String), provider: answer.provider, trusted: [root] }],
+    })
+  })
+
+  it('says that an answer of another version cannot be read', async () => {
+    const { code, stderr } = await status({ provider: { name: 'tresor' } })
+    expect(code).toBe(1)
+    expect(stderr).toContain('OSM_CLI_ANSWER')
+  })
+})

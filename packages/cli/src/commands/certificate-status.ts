@@ -1,0 +1,46 @@
+import type { Command } from 'commander'
+
+import type { ControllerCertificates } from '../certificates/render-certificates.js'
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { clusterCertificates } from '../kubernetes/cluster-debug.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
+import { outputOption, toJson } from '../output/format.js'
+import { debugApi } from '../state/debug-api.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
+import { stateOption } from './state-option.js'
+
+/** `osm certificate status` */
+export function addCertificateStatus(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('status'))
+    .description('show who signs certificates, which roots are trusted, and how far a change of the provider is')
+    .addOption(stateOption())
+    .addOption(namespaceOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+CERTIFICATES counts those in force that a root has signed, of the controller that is asked. A root that signs nothing any more and has no certificates can
+be withdrawn. In a cluster, each controller is listed.
+${meshSourceHelp}
+
+The exit code is 1 if a provider does not issue everything, another one is about to sign, or a root expires within 30 days.`,
+    )
+    .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
+      const { areInOrder, renderCertificates } = await import('../certificates/render-certificates.js')
+      const controllers = await certificatesOf(await meshSourceOf(host, flags, command), context.signal)
+      const color = wantsColor(context.stdout, context.variables)
+      context.stdout.write(
+        flags.output === 'json' ? toJson({ controllers }) : toText(renderCertificates(controllers, color)),
+      )
+      onExit(areInOrder(controllers) ? exitCodes.ok : exitCodes.problem)
+    })
+}
+
+async function certificatesOf(source: MeshSource, signal: AbortSignal): Promise<readonly ControllerCertificates[]> {
+  if (source.kind === 'cluster') return clusterCertificates(source.cluster)
+  const { controllerUrl } = source.mesh
+  return [{ controller: controllerUrl, ...(await debugApi(controllerUrl, signal).certificates()) }]
+}

@@ -1,0 +1,185 @@
+import {
+  type CertificateProvider,
+  type ProcessLogger,
+  type SnapshotFeed,
+  SplitProvider,
+  StagedProvider,
+  type TrustPlan,
+} from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { isOsmError } from '@osm-ts/driver-api'
+
+import type { ProviderOpener } from '../options.js'
+import { openWorkloads, type OpenedWorkloads, type ProviderOptions } from './open-provider.js'
+import type { ProviderChoice, ProviderChoices } from './provider-choice.js'
+
+/** What {@link providerOpener} needs. */
+export interface ProviderOpenerOptions extends ProviderOptions {
+  /** Asked whenever the mesh has changed. */
+  readonly choose: (feed: SnapshotFeed) => ProviderChoices
+}
+
+/**
+ * Opens the providers that were chosen for workloads, and follows other choices. The built-in authority stays that of the control plane: proxy certificates live
+ * as long as pods do, which other authorities do not grant, and they must not open anything but the control plane.
+ */
+export function providerOpener(options: ProviderOpenerOptions): ProviderOpener {
+  return async (feed, signal) => {
+    const { builtIn, choose, clock, logger } = options
+    const opened = new OpenProviders(options, signal)
+    const choices = choose(feed)
+    const signer = await opened.take({ ...choices, passive: [] }, signal)
+    // What is trusted must not shrink by a restart, and one that does not sign must not keep the mesh from starting.
+    const all = await opened
+      .take(choices, AbortSignal.any([signal, AbortSignal.timeout(PASSIVE_MS)]))
+      .catch(() => undefined)
+    signal.throwIfAborted()
+    const workload = new StagedProvider(all ?? signer, clock)
+    const provider = new SplitProvider({ 'control-plane': builtIn, workload })
+    const follow = async (): Promise<void> => {
+      try {
+        const following = followChoices(
+          { feed, choose, opened, workload, logger, known: all && keyOf(choices) },
+          signal,
+        )
+        await Promise.race([following, opened.failed])
+      } finally {
+        workload.close()
+        await opened.stopped()
+      }
+    }
+    return { provider, stopped: follow(), confirmBy: (unconfirmed) => workload.confirmBy(unconfirmed) }
+  }
+}
+
+/** Time for providers that are trusted and do not sign, before a controller starts without them. */
+const PASSIVE_MS = 60_000
+
+interface Following {
+  readonly feed: SnapshotFeed
+  readonly choose: (feed: SnapshotFeed) => ProviderChoices
+  readonly opened: OpenProviders
+  readonly workload: StagedProvider
+  readonly logger: ProcessLogger
+  /** The choices in force; undefined: not all of them could be opened. */
+  readonly known: string | undefined
+}
+
+/** Takes up each choice that differs from the one before. One that cannot be opened is waited for until there is another. */
+async function followChoices(
+  { feed, choose, opened, workload, logger, known }: Following,
+  signal: AbortSignal,
+): Promise<void> {
+  let current = known
+  let wanted: string | undefined
+  let changed = new AbortController()
+  // Most changes of the mesh choose no other provider, and must not interrupt the opening of one.
+  const leaves = [
+    feed.subscribe(() => {
+      if (textOf(choose, feed) !== wanted) changed.abort()
+    }),
+    workload.onRootChange(() => {
+      if (wanted === current) changed.abort()
+    }),
+  ]
+  try {
+    while (!signal.aborted) {
+      const round = AbortSignal.any([signal, changed.signal])
+      wanted = textOf(choose, feed)
+      try {
+        const choices = choose(feed)
+        if (keyOf(choices) !== current) {
+          workload.hold({ code: 'OSM_CERT_ROTATION', message: 'a provider that was chosen does not answer yet' })
+          workload.change(await opened.take(choices, round))
+          current = keyOf(choices)
+          logger.info({ active: choices.active.kind, passive: choices.passive.length }, 'certificate providers changed')
+        } else workload.hold(undefined)
+        // One that another has replaced signs until that has been trusted for long enough.
+        await opened.closeAllBut((provider) => workload.uses(provider))
+      } catch (error) {
+        if (!round.aborted) {
+          const code = isOsmError(error) ? error.code : 'OSM_CERT_PROVIDER_SETTINGS'
+          workload.hold({ code, message: errorMessage(error) })
+          logger.error({ code, reason: errorMessage(error) }, 'the previous certificate provider goes on to sign')
+        }
+      }
+      if (!round.aborted)
+        await new Promise<void>((resolve) => round.addEventListener('abort', () => resolve(), { once: true }))
+      changed = new AbortController()
+    }
+  } finally {
+    for (const leave of leaves) leave()
+  }
+}
+
+/** Providers by what was chosen. */
+class OpenProviders {
+  readonly #options: ProviderOptions
+  readonly #signal: AbortSignal
+  readonly #opened = new Map<string, OpenedWorkloads & { readonly close: () => void }>()
+  /** Rejects when one of them has failed, which ends the controller. */
+  readonly failed: Promise<never>
+  #fail: (error: unknown) => void = () => undefined
+
+  constructor(options: ProviderOptions, signal: AbortSignal) {
+    this.#options = options
+    this.#signal = signal
+    this.failed = new Promise<never>((_resolve, reject) => {
+      this.#fail = reject
+    })
+    // A failure before anyone waits for it is told to the first who does.
+    this.failed.catch(() => undefined)
+  }
+
+  /** The providers of the choices; those that are not open yet are opened. */
+  async take({ active, passive }: ProviderChoices, signal: AbortSignal): Promise<TrustPlan> {
+    const signer = await this.#open(active, signal)
+    const trusted = []
+    for (const choice of passive) trusted.push(await this.#open(choice, signal))
+    return { signer, trusted }
+  }
+
+  async closeAllBut(isUsed: (provider: CertificateProvider) => boolean): Promise<void> {
+    for (const [key, { provider, close, stopped }] of this.#opened) {
+      if (isUsed(provider)) continue
+      this.#opened.delete(key)
+      close()
+      await stopped
+    }
+  }
+
+  async stopped(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map(({ stopped }) => stopped))
+  }
+
+  async #open(choice: ProviderChoice, signal: AbortSignal): Promise<OpenedWorkloads['provider']> {
+    const key = JSON.stringify(choice)
+    const known = this.#opened.get(key)
+    if (known !== undefined) return known.provider
+    const closing = new AbortController()
+    const giveUp = (): void => closing.abort(signal.reason)
+    signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      const opened = await openWorkloads(choice, this.#options, AbortSignal.any([this.#signal, closing.signal]))
+      opened.stopped.catch(this.#fail)
+      this.#opened.set(key, { ...opened, close: () => closing.abort() })
+      return opened.provider
+    } finally {
+      // Another choice must not end what was opened by then.
+      signal.removeEventListener('abort', giveUp)
+    }
+  }
+}
+
+/** What is chosen, or why nothing can be: the same text for the same choice. */
+function textOf(choose: Following['choose'], feed: SnapshotFeed): string {
+  try {
+    return keyOf(choose(feed))
+  } catch (error) {
+    return errorMessage(error)
+  }
+}
+
+function keyOf(choices: ProviderChoices): string {
+  return JSON.stringify(choices)
+}
