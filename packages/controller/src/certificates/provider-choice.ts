@@ -68,9 +68,7 @@ export function choicesOfObjects(snapshot: Snapshot | undefined, osmNamespace: s
       `${[active, ...others].map((each) => each && nameOf(each)).join(' and ')}: one signs, so that one must be active; set spec.role of the others to passive`,
     )
   if (passive.length > MAX_PASSIVE)
-    throw settings(
-      `${passive.map(nameOf).join(', ')}: at most ${MAX_PASSIVE} may be passive; delete those without use`,
-    )
+    throw settings(`${passive.map(nameOf).join(', ')}: at most ${MAX_PASSIVE} may be passive; delete those without use`)
   return {
     active: active === undefined ? { kind: 'tresor' } : choiceOf(active, caFile),
     passive: passive.map((object) => choiceOf(object, caFile)),
