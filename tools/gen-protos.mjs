@@ -21,6 +21,7 @@ const genFolder = join(root, 'packages/envoy-api/gen')
 const modules = join(root, 'node_modules')
 const entryFiles = join(root, 'tools/protos/entry-files.txt')
 const reader = join(root, 'tools/protos/read_descriptors.py')
+const ownFileDesc = join(root, 'tools/protos/file-desc.js')
 
 /** True when packages/envoy-api/gen was made from the inputs as they are now. */
 export async function envoyApiIsCurrent() {
@@ -42,7 +43,7 @@ async function inputHash() {
   const code = ['@bufbuild/protobuf/package.json', '@bufbuild/protoc-gen-es/package.json'].map((path) =>
     join(modules, path),
   )
-  const files = [...code, entryFiles, reader, import.meta.filename].map((path) => readFile(path))
+  const files = [...code, entryFiles, reader, ownFileDesc, import.meta.filename].map((path) => readFile(path))
   return hashInputs([descriptorPackage, pluginOptions, ...(await Promise.all(files))])
 }
 
@@ -62,8 +63,9 @@ async function generate(folder, hash) {
   for (const { name, content } of await runPlugin(await readFile(descriptors))) {
     const path = join(folder, name)
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, content)
+    await writeFile(path, withOwnFileDesc(name, content))
   }
+  await cp(ownFileDesc, join(folder, 'file-desc.js'))
   await rm(work, { recursive: true })
   await writeFile(join(folder, '.inputs'), hash)
 }
@@ -87,6 +89,21 @@ async function runPlugin(descriptorSet) {
   const response = fromBinary(wkt.CodeGeneratorResponseSchema, stdout)
   if (response.error !== '') throw new Error(`protoc-gen-es: ${response.error}`)
   return response.file
+}
+
+/**
+ * Has a generated module make its descriptor with tools/protos/file-desc.js.
+ * @param {string} name of the module
+ * @param {string} content
+ */
+function withOwnFileDesc(name, content) {
+  if (!name.endsWith('.js')) return content
+  const path = '../'.repeat(name.split('/').length - 1) + 'file-desc.js'
+  const [line = '', names = ''] =
+    /^import \{ (.*\bfileDesc\b.*) \} from "@bufbuild\/protobuf\/codegenv2";$/m.exec(content) ?? []
+  const others = names.split(', ').filter((each) => each !== 'fileDesc')
+  if (line === '' || others.length === 0) throw new Error(`${name} imports no fileDesc as protoc-gen-es writes it.`)
+  return content.replace(line, `${line.replace(names, others.join(', '))}\nimport { fileDesc } from "${path}";`)
 }
 
 /** The files of google/protobuf, which the wheel lacks and the runtime library brings. */

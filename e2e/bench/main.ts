@@ -18,6 +18,7 @@ import type { MeshPrograms } from './real-mesh.js'
 import { measurePeers } from './peers/peers.js'
 import { measurePipy } from './pipy.js'
 import { measureRecomputation } from './recomputation.js'
+import { measureColdStart } from './scale/cold-start.js'
 import { measureLarge } from './scale/large.js'
 import { measureEndpoints, measureScale } from './scale/scale.js'
 import { measureSoak } from './soak/soak.js'
@@ -52,6 +53,7 @@ const names = [
   'scale',
   'endpoints',
   'peers',
+  'cold-start',
   'permissive',
   'large',
   'soak',
@@ -245,6 +247,12 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       replicas: 2,
       programs: scalePrograms,
       linearCache: linearCacheProgram(),
+    }),
+  'cold-start': () =>
+    measureColdStart({
+      ...(values.quick ? { services: 100, starts: 2 } : { services: 1000, starts: 9 }),
+      replicas: 2,
+      programs: scalePrograms,
     }),
   permissive: () =>
     measureLarge({

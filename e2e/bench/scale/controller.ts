@@ -50,6 +50,7 @@ export class Controller {
   readonly #child: ChildProcess
   readonly #healthPort: number
   readonly #logFile: string
+  readonly #startedAt = performance.now()
 
   private constructor(child: ChildProcess, healthPort: number, logFile: string) {
     this.#child = child
@@ -61,12 +62,18 @@ export class Controller {
 
   /** Starts one and gives the milliseconds until it was ready. */
   static async start(options: ControllerOptions): Promise<{ readonly controller: Controller; readonly ms: number }> {
+    const controller = await Controller.spawn(options)
+    await controller.ready()
+    return { controller, ms: controller.ageMs }
+  }
+
+  /** Starts its process. */
+  static async spawn(options: ControllerOptions): Promise<Controller> {
     const { program, folder, api, probe } = options
     const kubeconfig = join(folder, 'kubeconfig')
     writeFileSync(kubeconfig, kubeconfigFor(api))
     const [health, debug, webhook] = [await freePort(), await freePort(), await freePort()]
     const logFile = join(folder, `controller-${health}.log`)
-    const start = performance.now()
     const child = spawn(
       process.execPath,
       [
@@ -93,9 +100,12 @@ export class Controller {
       },
     )
     child.stderr?.pipe(createWriteStream(logFile))
-    const controller = new Controller(child, health, logFile)
-    await controller.#ready()
-    return { controller, ms: performance.now() - start }
+    return new Controller(child, health, logFile)
+  }
+
+  /** Milliseconds since its process was started. */
+  get ageMs(): number {
+    return performance.now() - this.#startedAt
   }
 
   async figures(): Promise<ControllerFigures> {
@@ -114,6 +124,16 @@ export class Controller {
       residentMiB: mebibytes('process_resident_memory_bytes'),
       heapMiB: mebibytes('nodejs_heap_size_used_bytes'),
       externalMiB: mebibytes('nodejs_external_memory_bytes'),
+    }
+  }
+
+  /** Resolves when it reports that it is ready. */
+  async ready(): Promise<void> {
+    for (;;) {
+      if (this.#child.exitCode !== null) throw new Error(`osm-controller has ended: ${this.lastWords()}`)
+      const response = await fetch(`http://127.0.0.1:${this.#healthPort}/health/ready`).catch(() => undefined)
+      if (response?.status === 200) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
 
@@ -137,15 +157,6 @@ export class Controller {
       const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
       if (line === undefined) throw new Error(`osm-controller has no metric ${name}`)
       return Number(line.slice(name.length + 1))
-    }
-  }
-
-  async #ready(): Promise<void> {
-    for (;;) {
-      if (this.#child.exitCode !== null) throw new Error(`osm-controller has ended: ${this.lastWords()}`)
-      const response = await fetch(`http://127.0.0.1:${this.#healthPort}/health/ready`).catch(() => undefined)
-      if (response?.status === 200) return
-      await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
 }

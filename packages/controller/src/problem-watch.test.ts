@@ -8,6 +8,7 @@ const problem: Problem = { code: 'OSM_SPEC_SCHEMA', severity: 'error', message: 
 /** A watch whose time stands still until {@link Fixture.look} lets it look again. */
 class Fixture {
   searches = 0
+  busy: boolean
   changed = (): void => undefined
   readonly watch: ProblemWatch
   readonly #end = new AbortController()
@@ -15,7 +16,8 @@ class Fixture {
   #wake: (() => void) | undefined
   #asleep = (): void => undefined
 
-  constructor() {
+  constructor(busy = false) {
+    this.busy = busy
     const clock: Clock = {
       now: () => 0,
       setTimer: (callback) => {
@@ -31,6 +33,7 @@ class Fixture {
         return () => undefined
       },
       clock,
+      busy: () => this.busy,
     })
     this.#finished = this.watch.run(this.#end.signal)
   }
@@ -77,6 +80,27 @@ describe('ProblemWatch', () => {
     await fixture.end()
   })
 
+  it('searches for the first time when the first policies are computed', async () => {
+    const fixture = new Fixture(true)
+    await fixture.look()
+    expect(fixture.searches).toBe(0)
+    fixture.busy = false
+    await fixture.look()
+    expect(fixture.searches).toBe(1)
+    fixture.busy = true
+    fixture.changed()
+    await fixture.look()
+    expect(fixture.searches).toBe(2)
+    await fixture.end()
+  })
+
+  it('searches after ten seconds although policies are still computed', async () => {
+    const fixture = new Fixture(true)
+    for (let look = 0; fixture.searches === 0 && look < 600; look += 1) await fixture.look()
+    expect(fixture.searches).toBe(1)
+    await fixture.end()
+  })
+
   it('has anyone who waits for the first problems go on when the program ends', async () => {
     const end = new AbortController()
     const watch = new ProblemWatch({
@@ -86,6 +110,7 @@ describe('ProblemWatch', () => {
       },
       subscribe: () => () => undefined,
       clock: { now: () => 0, setTimer: () => () => undefined },
+      busy: () => false,
     })
     const waiting = watch.found(end.signal)
     end.abort()

@@ -8,10 +8,15 @@ export interface ProblemWatchOptions {
   /** Calls the listener when problems may have changed. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
   readonly clock: Clock
+  /** True while there is more urgent work. The first search waits for its end, but no longer than ten seconds. */
+  readonly busy: () => boolean
 }
 
 /** Interval between two checks for changes, in milliseconds. */
 const LOOK_MS = 1_000
+/** Interval between two checks of whether the first search may begin, and how many of them are made. */
+const FIRST_LOOK_MS = 20
+const FIRST_LOOKS = 500
 /** Ratio of the pause after a search to the time of the search. It bounds the load of a mesh that changes all the time. */
 const REST = 20
 
@@ -57,9 +62,11 @@ export class ProblemWatch {
 
   /** Searches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { find, subscribe, clock } = this.#options
+    const { find, subscribe, clock, busy } = this.#options
     const end = subscribe(() => this.touch())
     try {
+      for (let look = 0; look < FIRST_LOOKS && busy() && !signal.aborted; look += 1)
+        await pause(clock, FIRST_LOOK_MS, signal)
       while (!signal.aborted) {
         let workedMs = 0
         if (this.#stale) {

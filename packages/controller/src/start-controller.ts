@@ -184,6 +184,8 @@ async function start(
       (listener) => provider.onFaultChange(listener),
     ]),
     clock: systemClock,
+    // Proxies wait for their first policies.
+    busy: () => configurator.present && !(catalog.ready && catalog.settled),
   })
   const parts: ControllerParts = {
     meshName: options.meshName,

@@ -5,7 +5,7 @@ import { Listeners } from '@osm-ts/driver-api/toolkit'
 import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import { MergedEndpointsProvider } from '../endpoints/merged-provider.js'
-import { parseProxyCommonName, proxyKey, type ProxyKey } from '../identity/index.js'
+import { parseProxyCommonName, proxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/index.js'
 import type { Problem } from '../problem.js'
 import { ProxyRegistry } from '../proxies/index.js'
 import type { SnapshotUpdate } from '../snapshot/index.js'
@@ -390,6 +390,7 @@ export class MeshCatalog {
 
   /** Notes that a proxy has connected. */
   registerProxy(proxy: ProxyRef): void {
+    this.#computation.prefer(proxyKeyOfRef(proxy))
     this.proxies.register(proxy)
   }
 

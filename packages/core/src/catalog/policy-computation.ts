@@ -89,6 +89,8 @@ export class PolicyComputation {
   #state: CatalogState | undefined
   /** Proxies whose policy is to be looked at, in reverse order. */
   #due: ProxyKey[] = []
+  /** Those of them that have no policy yet and wait for one, which come first. */
+  readonly #preferred = new Set<ProxyKey>()
   #gone: PolicyChange[] = []
   #ready = false
   /** Objects that all policies in force are computed from. */
@@ -148,7 +150,7 @@ export class PolicyComputation {
     const faults: unknown[] = []
     this.#gone = []
     const endpoints = this.endpoints.update(engine, faults)
-    for (let proxy = this.#due.pop(); proxy !== undefined; proxy = this.#due.pop()) {
+    for (let proxy = this.#next(); proxy !== undefined; proxy = this.#next()) {
       try {
         const change = this.#compute(engine, proxy)
         if (change !== undefined) changes.push(change)
@@ -165,6 +167,12 @@ export class PolicyComputation {
       this.#computed = this.snapshot
     }
     return { changes: changes.sort((a, b) => (a.proxy < b.proxy ? -1 : 1)), endpoints, faults }
+  }
+
+  /** Has the first policy of a proxy computed before those of proxies that do not wait for theirs. */
+  prefer(proxy: ProxyKey): void {
+    if (!this.settled && this.#policies.has(proxy) && this.#policies.get(proxy) === undefined)
+      this.#preferred.add(proxy)
   }
 
   /** True if policies in force may send traffic to the workload: it took traffic when they were computed. */
@@ -199,6 +207,15 @@ export class PolicyComputation {
 
   resetCounters(): void {
     this.#engine?.resetCounters()
+  }
+
+  /** The proxy to look at next. One that was preferred is looked at once more in its turn, which finds it up to date. */
+  #next(): ProxyKey | undefined {
+    for (const proxy of this.#preferred) {
+      this.#preferred.delete(proxy)
+      if (this.#policies.has(proxy)) return proxy
+    }
+    return this.#due.pop()
   }
 
   #read(update: SnapshotUpdate): readonly Edit<MeshObject>[] {

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { freePort } from '../local-api.js'
+import { round, type Summary, summarize } from '../statistics.js'
+import { MeshApi } from './api.js'
+import { issueCertificates } from './certificates.js'
+import { Controller } from './controller.js'
+import { scaleMesh, scaleProxies } from './mesh.js'
+import { cpuSecondsOf } from './process-figures.js'
+import { Proxies } from './proxies.js'
+import { type ScalePrograms, step } from './scale-environment.js'
+
+/** What is measured. */
+export interface ColdStartOptions {
+  readonly services: number
+  readonly replicas: number
+  /** Starts that are measured, after one that makes the roots. */
+  readonly starts: number
+  readonly programs: ScalePrograms
+}
+
+/** From the start of a controller's process; milliseconds and milliseconds of its processor time. */
+export interface ColdStart {
+  readonly services: number
+  readonly pods: number
+  /** Until a proxy has acknowledged everything that has tried to connect since. */
+  readonly configured: { readonly ms: Summary; readonly cpuMs: Summary }
+  /** Until it reports that it is ready. */
+  readonly ready: { readonly ms: Summary; readonly cpuMs: Summary }
+}
+
+const CONNECT_MS = 120_000
+const RETRIES = 100
+const RETRY_MS = 5
+
+interface Moment {
+  readonly ms: number
+  readonly cpuMs: number
+}
+
+/** Starts a controller several times on one mesh, with one proxy that waits for it. */
+export async function measureColdStart(options: ColdStartOptions): Promise<ColdStart> {
+  const { services, replicas, starts, programs } = options
+  const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected: 1 }
+  const folder = await mkdtemp(join(tmpdir(), 'osm-cold-start-'))
+  const port = await freePort()
+  const api = await MeshApi.start(programs.api)
+  const proxies = await Proxies.start(programs.proxies)
+  try {
+    await api.put(scaleMesh(size, port))
+    const started = { program: programs.controller, folder, api: api.url }
+    // It makes the roots, and has the program read from the disk.
+    const { controller: first } = await Controller.start(started)
+    await first.stop()
+    const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(60_000))
+    const server = { port, serverName: certificates.serverName, roots: certificates.controlPlaneRoots }
+    const configured: Moment[] = []
+    const ready: Moment[] = []
+    for (let n = 1; n <= starts; n += 1) {
+      await step(`start ${n}`, async () => {
+        const controller = await Controller.spawn(started)
+        try {
+          const moment = async (): Promise<Moment> => ({
+            ms: controller.ageMs,
+            cpuMs: (await cpuSecondsOf(controller.pid)) * 1000,
+          })
+          const proxy = untilListening(port)
+            .then(() => proxies.connect(server, certificates.proxies, CONNECT_MS, { retries: RETRIES }))
+            .then(moment)
+          const [atConfigured, atReady] = await Promise.all([proxy, controller.ready().then(moment)])
+          configured.push(atConfigured)
+          ready.push(atReady)
+          await proxies.disconnect()
+        } finally {
+          await controller.stop()
+        }
+      })
+    }
+    return {
+      services,
+      pods: services * replicas,
+      configured: summaries(configured),
+      ready: summaries(ready),
+    }
+  } finally {
+    await proxies.close()
+    await api.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function summaries(moments: readonly Moment[]): ColdStart['ready'] {
+  return {
+    ms: summarize(moments.map(({ ms }) => ms)),
+    cpuMs: summarize(moments.map(({ cpuMs }) => round(cpuMs))),
+  }
+}
+
+/** Tries again and again, as proxies do, and more often. */
+async function untilListening(port: number): Promise<void> {
+  const deadline = performance.now() + CONNECT_MS
+  while (performance.now() < deadline) {
+    if (await accepts(port)) return
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+  throw new Error(`nothing listens on port ${port} after ${CONNECT_MS} ms`)
+}
+
+async function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
