@@ -24,6 +24,23 @@ export function beginEntry(direction, conn, request) {
   return { direction, conn, request, trace, record, since: Date.now(), received: 0, sent: 0 }
 }
 
+/** The same for an ordinary request, see ordinary-requests.js, of which nothing else is kept. `id` is that of the service or port. */
+export function beginOrdinaryEntry(direction, conn, record) {
+  state.underWay = state.underWay + 1
+  var now = Date.now()
+  return {
+    direction,
+    conn,
+    request: record.request,
+    isOrdinary: true,
+    since: now,
+    read: now,
+    received: record.length,
+    sent: 0,
+    id: record.id,
+  }
+}
+
 /** Stands for the entry of what is no request of a caller's own, which has no line. */
 export function noEntry() {
   return { received: 0, sent: 0, ended: Date.now() }
@@ -44,6 +61,7 @@ export function writeEntry(entry) {
   if (entry.record) endRecord(entry)
   var config = state.world ? state.world.config : undefined
   if (!config || !config.accessLog) return
+  if (entry.isOrdinary && !config.accessLogFormat) return logOrdinary(entry)
   var conn = entry.conn
   entry.host = config.workload.instance
   entry.source = conn.source
@@ -55,6 +73,47 @@ export function writeEntry(entry) {
   if (!format) logger.log(JSON.stringify(usual(entry)))
   else if (format.line) logger.log(fillLine(format.line, entry))
   else logger.log(JSON.stringify(fillFields(format.fields, entry)))
+}
+
+var shownAt = { ms: 0, text: '' }
+
+// The same line as that of {@link usual}, out of texts that have been written before: those of a request are kept with it, those of an address with its connection.
+function logOrdinary(entry) {
+  var conn = entry.conn
+  var request = entry.request
+  if (shownAt.ms !== entry.since)
+    shownAt = { ms: entry.since, text: JSON.stringify(new Date(entry.since).toISOString()) }
+  if (conn.shownAddress !== entry.address || conn.shownCluster !== entry.cluster) showConnection(entry)
+  if (request.shown === undefined) request.shown = ',' + JSON.stringify(requestFacts(request)).substring(1)
+  logger.log(
+    '{"start_time":',
+    shownAt.text,
+    ',"duration":',
+    entry.ended - entry.since,
+    ',"bytes_received":',
+    entry.received,
+    ',"bytes_sent":',
+    entry.sent,
+    entry.flag ? ',"response_flags":"' + entry.flag + '","response_code":' : ',"response_flags":null,"response_code":',
+    entry.head ? entry.head.status : 0,
+    conn.shown,
+    request.shown,
+  )
+}
+
+function showConnection(entry) {
+  var conn = entry.conn
+  var facts = {
+    direction: entry.direction,
+    requested_server_name: conn.hello ? (conn.hello.serverNames || [])[0] || null : null,
+    upstream_cluster: entry.cluster || null,
+    upstream_host: entry.address || null,
+    caller: conn.principal || null,
+  }
+  var text = JSON.stringify(facts)
+  conn.shown = ',' + text.substring(1, text.length - 1)
+  conn.shownAddress = entry.address
+  conn.shownCluster = entry.cluster
 }
 
 // Queries stay out: they may hold what is not for a log.
@@ -74,14 +133,18 @@ function usual(entry) {
   }
   if (entry.gateway) facts.egress_gateway = entry.gateway.upstream.id + ' ' + entry.gateway.address
   if (!request) return facts
-  return Object.assign(facts, {
+  facts.response_code = entry.head ? entry.head.status : 0
+  return Object.assign(facts, requestFacts(request))
+}
+
+function requestFacts(request) {
+  return {
     method: request.method,
     path: request.path,
     authority: request.authority,
     protocol: request.protocol || null,
-    response_code: entry.head ? entry.head.status : 0,
     user_agent: request.headers['user-agent'] || null,
     request_id: request.headers['x-request-id'] || null,
     x_forwarded_for: request.headers['x-forwarded-for'] || null,
-  })
+  }
 }

@@ -11,7 +11,9 @@ import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
 import { keepBody } from './remote-log.js'
 import { makeMemo, recall, remember } from './memo.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
-import { failedToConnect, requestUpstream, streamUpstream } from './upstream.js'
+import { requestUpstream, streamUpstream } from './upstream.js'
+import { answerFor, failureOf, noteFailure } from './call-failures.js'
+import { withoutRuns } from './path-rule.js'
 import { state } from './state.js'
 import { takeTurn } from './balance.js'
 import { isBrokenOff, isDelimited } from './whole.js'
@@ -169,7 +171,7 @@ function route(head) {
   if (authority.port !== undefined) port = authority.port
   var named = world.calledByHost[authority.host + ':' + port]
   if ($conn.isMesh) {
-    var service = serviceDialled(world, named, port)
+    var service = serviceDialled(world, $conn.dialled, named, port)
     // HTTP/1.0 requires no host, and the sidecar of the workload reads HTTP/1.1.
     if (service && $request.headers.host === undefined && !head.authority) nameHost(head, service)
     // It was there when the connection was made.
@@ -185,18 +187,15 @@ function nameHost(head, service) {
   $request.authority = head.headers.host
 }
 
-// What was dialled is the service; the host of a request tells apart those that share addresses.
-function serviceDialled(world, named, port) {
-  var dialled = $conn.dialled
+/** What was dialled is the service; the host of a request tells apart those that share addresses. */
+export function serviceDialled(world, dialled, named, port) {
   var service = world.calledByAddress[dialled.address + ':' + dialled.port]
   if (!service || !service.sharedWith || !named || port !== dialled.port) return service
   return service.sharedWith.includes(named.id) ? named : service
 }
 
 function toService(world, service) {
-  var merged = $request.path
-  for (var i = 0; merged.includes('//'); i = i + 1) merged = merged.replaceAll('//', '/')
-  $request.path = merged
+  $request.path = withoutRuns($request.path)
   var found = routeOf(service)
   if (!found) return { status: 404, body: 'no such route' }
   var plugins = world.plugins['outbound-http']
@@ -297,10 +296,10 @@ function judge(start) {
     $call.failed === 'invalid' || ((head.status === 502 || head.status === 504) && Object.keys(headers).length === 0)
   var answer = {
     status: head.status,
-    local: local ? failure(connectErrors.includes(head.statusText)) : undefined,
+    local: local ? failureOf($call, connectErrors.includes(head.statusText)) : undefined,
     grpcStatus: headers['grpc-status'] === undefined ? undefined : +headers['grpc-status'],
   }
-  if (local) noteFailure(answer.local)
+  if (local) noteFailure($call, answer.local)
   if ($call.retries && wantsRepeat(answer)) return new StreamEnd('Replay')
   if (local) return unreachable()
   $done = true
@@ -312,25 +311,6 @@ function judge(start) {
   finish(head, false)
   if ($request.show) $request.show(head)
   return start
-}
-
-// Counts a try that has failed, once.
-function noteFailure(reason) {
-  var link = $call.link
-  if (!link || $call.isCounted) return
-  $call.isCounted = true
-  if (reason === 'connect') countUpstream($call.upstream, 'upstream_rq_pending_failure_eject')
-  if (reason !== 'reset') return
-  countUpstream($call.upstream, 'upstream_rq_rx_reset')
-  // Others may have been on it.
-  if (!link.isLost) countUpstream($call.upstream, 'upstream_cx_destroy_remote_with_active_rq')
-  link.isLost = true
-}
-
-// Why no one answered.
-function failure(isPoolsWord) {
-  if ($call.failed) return $call.failed
-  return failedToConnect($call) || isPoolsWord ? 'connect' : 'reset'
 }
 
 function wantsRepeat(answer) {
@@ -353,8 +333,8 @@ function wantsRepeat(answer) {
 // Asked when a try has ended.
 function again(end) {
   if ($done) return false
-  var reason = failure(false)
-  if (!$call.again) noteFailure(reason)
+  var reason = failureOf($call, false)
+  if (!$call.again) noteFailure($call, reason)
   // A connection that breaks, or fails in its handshake, ends without a word.
   if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
@@ -389,25 +369,14 @@ function endStream(end) {
     count(200, UNAVAILABLE)
   }
   if ($done) return end
-  noteFailure(failure(false))
+  noteFailure($call, failureOf($call, false))
   return [unreachable(), end]
 }
 
-var localAnswers = {
-  timeout: { status: 504, body: 'upstream request timeout' },
-  // No one sees this one; it is for the log.
-  gone: { status: 499, body: '' },
-  overflow: { status: 503, body: 'too many connections' },
-  invalid: { status: 502, body: 'invalid answer' },
-}
-
-// As Envoy names them.
-var flags = { timeout: 'UT', gone: 'DC', overflow: 'UO', invalid: 'UPE' }
-
 function unreachable() {
   $done = true
-  $entry.flag = flags[$call.failed] || 'UF'
-  var answer = localAnswers[$call.failed] || { status: 503, body: 'upstream unavailable' }
+  var answer = answerFor($call)
+  $entry.flag = answer.flag
   $call.failed = undefined
   var parts = answerParts(answer, $request.isGrpc)
   count(answer.status, undefined)
@@ -456,8 +425,8 @@ function leave() {
   $call.upstream.load.requests = $call.upstream.load.requests - 1
 }
 
-// Requests to a proxy name the whole URL; the host in it holds, and the workload called gets the path alone. True if the target can be read.
-function absoluteForm(head) {
+/** Requests to a proxy name the whole URL; the host in it holds, and the workload called gets the path alone. True if the target can be read. */
+export function absoluteForm(head) {
   var path = head.path
   if (path.startsWith('/') || (path === '*' && head.method === 'OPTIONS')) return true
   var parts = recall(targets, path, partsOfURL)

@@ -21,8 +21,8 @@ export function bodyOfLength(length) {
   return { kind: 'length', left: length, isDone: length === 0, fault: undefined }
 }
 
-/** A body in chunks; of so many bytes at most. */
-export function bodyInChunks(maxBytes) {
+/** A body in chunks; of so many bytes at most. Trailers are kept aside, or written as well. */
+export function bodyInChunks(maxBytes, writesTrailers) {
   return {
     kind: 'chunks',
     at: 'size',
@@ -32,6 +32,7 @@ export function bodyInChunks(maxBytes) {
     trailers: {},
     total: 0,
     maxBytes,
+    writesTrailers: Boolean(writesTrailers),
     isDone: false,
     fault: undefined,
   }
@@ -130,7 +131,7 @@ function readLine(body, line, out) {
     if (line !== '') body.fault = 'chunk end'
     body.at = 'size'
   } else if (line === '') {
-    out.push('0\r\n\r\n')
+    out.push(lastChunk(body.writesTrailers ? body.trailers : {}))
     body.isDone = true
   } else {
     body.trailerBytes = body.trailerBytes + line.length
@@ -176,6 +177,13 @@ function writeChunk(out, part) {
   out.push(part)
   out.push('\r\n')
   return out
+}
+
+/** The last chunk, with trailers by name. */
+export function lastChunk(trailers) {
+  var text = '0\r\n'
+  Object.keys(trailers).forEach((name) => void (text = text + name + ': ' + trailers[name] + '\r\n'))
+  return text + '\r\n'
 }
 
 function hexOf(number) {

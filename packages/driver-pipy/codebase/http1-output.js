@@ -1,5 +1,6 @@
 // Answers over HTTP/1.1, as Pipy has written them for a caller. It writes what it does not keep until its end in chunks; a caller is told the length where it is known.
 
+import { lastChunk } from './http1-body.js'
 import { isContinueHead } from './http1-head.js'
 
 var CHUNKED = '\r\ntransfer-encoding: chunked\r\n'
@@ -24,7 +25,8 @@ export function beginAnswer(writer, head, isOld) {
 
 /** What the caller gets of what Pipy has written: undefined for nothing. */
 export function writeAnswer(writer, data) {
-  if (writer.at === 'passing') return data.size === 5 && hasTrailers(writer) ? lastChunk(writer.head.trailers) : data
+  if (writer.at === 'passing')
+    return data.size === 5 && hasTrailers(writer) ? new Data(lastChunk(writer.head.trailers)) : data
   if (writer.at === 'continue') {
     writer.at = 'passing'
     return new Data('HTTP/1.1 100 Continue\r\n\r\n')
@@ -75,12 +77,6 @@ function withLength(data, length) {
 // No other chunk is as short as the last one.
 function hasTrailers(writer) {
   return writer.head && writer.head.trailers && writer.head.status !== 101
-}
-
-function lastChunk(trailers) {
-  var text = '0\r\n'
-  Object.keys(trailers).forEach((name) => void (text = text + name + ': ' + trailers[name] + '\r\n'))
-  return new Data(text + '\r\n')
 }
 
 // How many digits the size of a chunk has that is so long as a whole.

@@ -7,6 +7,7 @@ import { closest } from './hosts.js'
 import { keepTemplate } from './kept-templates.js'
 import { countLimitedConnection } from './metrics.js'
 import { serveHTTP } from './served-http.js'
+import { serveRequests } from './served-ordinary.js'
 import { serveTCP } from './served-tcp.js'
 import { state } from './state.js'
 
@@ -116,5 +117,5 @@ function serve() {
   $conn.principal = principalOf(session.peer)
   var port = state.world.servedById[$conn.id]
   if (!port) return 'close'
-  return port.protocol === 'tcp' ? serveTCP : serveHTTP
+  return port.protocol === 'tcp' ? serveTCP : serveRequests
 }

@@ -53,20 +53,32 @@ export function workloadHeaders(head) {
 
 /** Counts an answer that the workload gets, and takes the names of the other workload out of it. */
 export function countRequest(upstream, head, tookMs) {
-  var statuses = (upstream.counts || countsFor(upstream)).statuses
-  statuses[head.status] = (statuses[head.status] || 0) + 1
   var headers = head.headers
+  countAnswered(upstream, head.status, upstream.settings.tls ? seriesOfAnswer(headers || {}) : undefined, tookMs)
+  if (headers) withoutWorkload(headers)
+}
+
+/** Counts an answer by its upstream, and in a series of {@link seriesOfAnswer}. */
+export function countAnswered(upstream, status, series, tookMs) {
+  var statuses = (upstream.counts || countsFor(upstream)).statuses
+  statuses[status] = (statuses[status] || 0) + 1
+  if (!series) return
+  series.answers[status] = (series.answers[status] || 0) + 1
+  series.sum = series.sum + tookMs
+  series.count = series.count + 1
+  var bucket = 0
+  for (var i = 0; i < limits.length && tookMs > limits[i]; i = i + 1) bucket = i + 1
+  if (bucket < limits.length) series.counts[bucket] = series.counts[bucket] + 1
+}
+
+/** What answers of the workload that is named in headers are counted in; undefined if they are not. */
+export function seriesOfAnswer(headers) {
   var config = state.world.config
-  if (config.requestMetrics && upstream.settings.tls) {
-    var series = seriesOf(config.workload, headers || {})
-    series.answers[head.status] = (series.answers[head.status] || 0) + 1
-    series.sum = series.sum + tookMs
-    series.count = series.count + 1
-    var bucket = 0
-    for (var i = 0; i < limits.length && tookMs > limits[i]; i = i + 1) bucket = i + 1
-    if (bucket < limits.length) series.counts[bucket] = series.counts[bucket] + 1
-  }
-  if (!headers) return
+  return config.requestMetrics ? seriesOf(config.workload, headers) : undefined
+}
+
+/** Takes the names of a workload out of the headers of its answer. */
+export function withoutWorkload(headers) {
   delete headers['osm-stats-namespace']
   delete headers['osm-stats-kind']
   delete headers['osm-stats-name']

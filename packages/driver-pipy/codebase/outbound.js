@@ -2,7 +2,7 @@
 
 import { beginEntry, writeEntry } from './access-log.js'
 import { takeTurn } from './balance.js'
-import { callHTTP } from './called-http.js'
+import { callRequests } from './called-ordinary.js'
 import { closed } from './closed.js'
 import { openLink } from './connections.js'
 import { letIn } from './plugins.js'
@@ -51,7 +51,7 @@ function watch(conn, call) {
 /** Takes connections of the workload. */
 export var outboundConnection = pipeline(($) =>
   $.onStart((conn) => void ($conn = conn)).pipe(choose, {
-    http: ($) => $.pipe(callHTTP, () => $conn),
+    http: ($) => $.pipe(callRequests, () => $conn),
     tcp: ($) => $.pipe(logged),
     named: ($) =>
       $.handleTLSClientHello((hello) => void ($conn.hello = hello)).pipe(

@@ -56,7 +56,8 @@ function withPlainSlashes(path) {
   return path.replaceAll('%2f', '/').replaceAll('%2F', '/').replaceAll('%5c', '/').replaceAll('%5C', '/')
 }
 
-function withoutRuns(path) {
+/** A path with one slash for each run of them. */
+export function withoutRuns(path) {
   var merged = path
   for (var i = 0; merged.includes('//'); i = i + 1) merged = merged.replaceAll('//', '/')
   return merged

@@ -26,8 +26,8 @@ import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-int
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
 // Headers that give orders to proxies. Policy alone says what they would say.
 var orderPrefix = 'x-envoy-'
-// Methods that change nothing at the workload.
-var repeatable = ['GET', 'HEAD', 'OPTIONS']
+/** Methods that change nothing at the workload. */
+export var repeatable = ['GET', 'HEAD', 'OPTIONS']
 var withheld = makeMemo(500, 1024)
 
 // Says which setting lets such a path through.
@@ -206,7 +206,7 @@ function portOf(conn) {
 // What the sidecar answers itself; undefined if the request goes to the workload.
 function decide(head) {
   if (!$port) return { status: 403 }
-  if (isHealthCheck(head)) return state.isDraining ? { status: 503, body: 'draining' } : { status: 200 }
+  if (isHealthCheck($conn, head)) return state.isDraining ? { status: 503, body: 'draining' } : { status: 200 }
   var keeps = state.world.config.keepsEscapedSlashes
   var path = acceptedPath($request.fullPath, keeps)
   if (!path) {
@@ -268,8 +268,8 @@ function leaveKey(conn, local) {
   if (!local.isAlone) conn.keys[local.key.name].push(local.key)
 }
 
-// No rule may look at them either: anyone who calls could meet it.
-function removeWithheldHeaders(headers) {
+/** Removes what no one may send. No rule may look at it either: anyone who calls could meet it. */
+export function removeWithheldHeaders(headers) {
   if (!headers) return
   var names = Object.keys(headers)
   var found = recall(withheld, names.join(' '), withheldAmong)
@@ -281,8 +281,8 @@ function withheldAmong(names) {
   return names.split(' ').filter(isWithheld)
 }
 
-// Applications behind CGI or WSGI read `x_role` and `x-role` as one header: what no rule has looked at does not come in under a name that one looks at.
-function removeOtherSpellings(headers, named) {
+/** Applications behind CGI or WSGI read `x_role` and `x-role` as one header: what no rule has looked at does not come in under a name that one looks at. */
+export function removeOtherSpellings(headers, named) {
   if (named.length === 0) return
   var folded = named.map(fold)
   Object.keys(headers).forEach((name) => {
@@ -299,10 +299,10 @@ function fold(name) {
   return name.split('_').join('-')
 }
 
-// Other sidecars ask whether this one is there, whatever they may ask of the workload.
-function isHealthCheck(head) {
+/** Other sidecars ask whether this one is there, whatever they may ask of the workload. */
+export function isHealthCheck(conn, head) {
   var check = state.world.config.healthCheck
-  return Boolean(check && $conn.kind === 'mesh' && head.path === check.path && head.headers[check.header] === '1')
+  return Boolean(check && conn.kind === 'mesh' && head.path === check.path && head.headers[check.header] === '1')
 }
 
 // The same as isAllowed. Where rules look at methods and paths alone, what they say of a caller is remembered with the configuration; it was never asked of another port.
@@ -316,9 +316,19 @@ function isAllowedHere(port) {
 function isAllowed(port) {
   if (!port) return false
   if ($conn.kind === 'ingress') return isCaller(port) && port.matches.some(isMet)
+  return isAllowedCaller(port, $request, $conn.principal)
+}
+
+/** True if the rules of a port let a caller of the mesh make a request. */
+export function isAllowedCaller(port, request, principal) {
   if (port.rules.kind !== 'http') return false
   var callers = state.world.config.callers
-  return port.rules.allow.some((rule) => isMet(rule.match) && mayCall(callers[rule.callers], $conn.principal))
+  return port.rules.allow.some(
+    (rule) =>
+      matchesRequest(rule.match, request) &&
+      matchesReadings(rule.match, request.readings) &&
+      mayCall(callers[rule.callers], principal),
+  )
 }
 
 function isMet(match) {

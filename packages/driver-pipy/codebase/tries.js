@@ -4,6 +4,7 @@ import { leaveSlot, takeSlot } from './connections.js'
 import { countUpstream } from './metrics.js'
 import { pickEndpoint } from './upstream.js'
 import { pickGateway } from './gateways.js'
+import { state } from './state.js'
 
 /**
  * Begins a try of a call. Afterwards `ready` is true, or a promise for it; then `slot` is there, or `failed` says why not, or there is no endpoint.
@@ -36,6 +37,59 @@ export function beginTry(call) {
     call.ready = new Promise((resolve) => void (call.give = (slot) => resolve(take(call, slot))))
   else call.link = found.link
   if (call.isSent && call.retries) startTryClock(call)
+}
+
+/**
+ * Begins the only try of a call that nothing limits, and that may share its connection before and after. Most find one that is idle, at the one address there is: what
+ * would be looked up for them is done here, because each function that is called costs as much as all that it does.
+ */
+export function beginPlainTry(call) {
+  var upstream = call.upstream
+  var lists = upstream.settings.addresses.priorities
+  var plain = upstream.plain
+  if (
+    plain &&
+    plain.identity === state.world.identityKey &&
+    lists.length === 1 &&
+    lists[0].length === 1 &&
+    !upstream.checks
+  ) {
+    var idle = upstream.pool.idle[plain.key]
+    var slot = idle ? idle[idle.length - 1] : undefined
+    if (slot && slot.link.isConnected && upstream.health[plain.address] === undefined) {
+      idle.pop()
+      slot.active = 1
+      slot.link.wishes = [call]
+      call.slot = slot
+      call.link = slot.link
+      call.address = plain.address
+      call.countedAddress = plain.address
+      var byAddress = upstream.load.byAddress
+      byAddress[plain.address] = (byAddress[plain.address] || 0) + 1
+      var numbers = upstream.counts.numbers
+      numbers.upstream_rq_total = numbers.upstream_rq_total + 1
+      return
+    }
+  }
+  beginTry(call)
+  if (call.slot && lists.length === 1 && lists[0].length === 1)
+    upstream.plain = { key: call.key, address: call.address, identity: state.world.identityKey }
+}
+
+/** Ends a call of {@link beginPlainTry}: its connection is kept if its answer came to its end. */
+export function leavePlainCall(call) {
+  var slot = call.slot
+  var pool = call.upstream.pool
+  var idle = slot ? pool.idle[slot.key] : undefined
+  if (!call.isAnswered || !idle || slot.isForgotten || call.isPending || pool.waiting.length > 0) return leaveCall(call)
+  call.slot = undefined
+  slot.active = 0
+  slot.link.wishes = []
+  idle.push(slot)
+  var byAddress = call.upstream.load.byAddress
+  var address = call.countedAddress
+  if (byAddress[address] > 1) byAddress[address] = byAddress[address] - 1
+  else delete byAddress[address]
 }
 
 /** Ends a try, whatever has come of it. */

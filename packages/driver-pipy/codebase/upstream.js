@@ -9,7 +9,9 @@ import { maxHeaderSize } from './http1-intake.js'
 import { outsideTLS } from './outside-tls.js'
 import { endIdle, linkClosed, linkOpened } from './connections.js'
 import { meshClient, refuse } from './mesh-client.js'
-import { countUpstream, numbersOf } from './metrics.js'
+import { countUpstream, numbersOf, seriesOfAnswer, withoutWorkload } from './metrics.js'
+import { expectAnswer, fieldsOf, makeAnswerHeads, makeOrdinaryAnswers } from './ordinary-answers.js'
+import { endOrdinaryAnswer, readOrdinaryAnswer, textOfAnswer } from './ordinary-answers.js'
 import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
 import { addTo } from './upstream-metrics.js'
@@ -158,6 +160,37 @@ export var streamUpstream = pipeline(($) =>
   }).pipe(streamRequest, () => [transport(), $link, $conn]),
 )
 
+// Heads of answers of other sidecars, without what they say of themselves.
+var answerHeads = makeAnswerHeads((head) => {
+  var headers = fieldsOf(head)
+  var series = seriesOfAnswer(headers)
+  withoutWorkload(headers)
+  return { head: { status: head.code, headers }, series, written: textOfAnswer(head, headers) }
+})
+
+/** An ordinary request to what `call` names, over the connection of its slot. What is known of the answer is in `call.link.answers`. */
+export var ordinaryUpstream = pipeline(($) =>
+  $.onStart((call) => void ($call = call))
+    .mux(
+      () => {
+        var answers = $call.link.answers
+        if (answers) expectAnswer(answers, $call.method)
+        return $call.slot
+      },
+      () => ({ maxQueue: 1, maxIdle: meshIdleSeconds(state.world.config) }),
+    )
+    .to(($) =>
+      $.onStart((slot) => {
+        $link = slot.link
+        $link.answers = makeOrdinaryAnswers(answerHeads)
+        expectAnswer($link.answers, $call.method)
+      })
+        .pipe(() => transport())
+        .replaceData((data) => readOrdinaryAnswer($link.answers, data, state.world.config))
+        .replaceStreamEnd((end) => endOrdinaryAnswer($link.answers, end)),
+    ),
+)
+
 /**
  * Chooses the address of a call, and which connections will do for it. False if the upstream has none, or if that is this sidecar.
  *
@@ -187,20 +220,22 @@ export function pickEndpoint(call) {
     upstream.keys = new Map()
     upstream.keyCount = 0
   }
-  call.key = upstream.keys.get(call.address) || connectionKey(upstream, call.address, identity)
+  // Each way has its own connections.
+  var name = call.isOrdinary ? 'ordinary ' + call.address : call.address
+  call.key = upstream.keys.get(name) || connectionKey(upstream, name, identity)
   if (call.outside) call.key = call.key + call.outside.identity
   return true
 }
 
 // What tells connections apart that are made otherwise: a text of several kilobytes, which is put together once for each address and certificate.
-function connectionKey(upstream, address, identity) {
+function connectionKey(upstream, name, identity) {
   if (upstream.keyCount >= MOST_KEYS) {
     upstream.keys = new Map()
     upstream.keyCount = 0
   }
   var tls = upstream.settings.tls
-  var key = upstream.id + ' ' + address + ' ' + JSON.stringify(tls || null) + (tls ? identity : '')
-  upstream.keys.set(address, key)
+  var key = upstream.id + ' ' + name + ' ' + JSON.stringify(tls || null) + (tls ? identity : '')
+  upstream.keys.set(name, key)
   upstream.keyCount = upstream.keyCount + 1
   return key
 }

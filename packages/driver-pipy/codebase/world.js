@@ -9,6 +9,7 @@ import { makeChecks, settleChecks } from './health-checks.js'
 import { makeTurns } from './balance.js'
 import { looksAtPathsOnly } from './match.js'
 import { makeMemo } from './memo.js'
+import { makeDecisions } from './ordinary-requests.js'
 import { loadPlugins } from './plugins.js'
 import { makeRecorder } from './remote-log.js'
 import { makeReporter } from './spans.js'
@@ -44,6 +45,7 @@ export function makeWorld(config, before) {
     othersWay: undefined,
     plugins: loadPlugins(config.plugins),
     counted: {},
+    ordinary: makeDecisions(),
   }
   var kept = (key, settings, make) => keep(world, before, key, settings, make)
   ;['dialled', 'named'].forEach((kind) => {

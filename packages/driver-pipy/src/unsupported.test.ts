@@ -9,6 +9,7 @@ import { capabilities, unsupportedFeatures } from './capabilities.js'
 import { translate } from './translate/translate.js'
 
 const guide = new URL('../../../docs/guides/pipy.md', import.meta.url)
+const matrix = new URL('../../../docs/reference/interop.md', import.meta.url)
 const table =
   /(<!-- unsupported: packages\/driver-pipy\/src\/unsupported.test.ts -->\n\n)([^]*?)(\n\n<!-- end of unsupported -->)/
 const inputs = new URL('../../driver-envoy/src/testdata/in/', import.meta.url)
@@ -29,6 +30,23 @@ describe('what class pipy does not support', () => {
     const text = readFileSync(guide, 'utf8')
     if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(guide, text.replace(table, `$1${expected}$3`))
     expect(table.exec(readFileSync(guide, 'utf8'))?.[2]).toBe(expected)
+  })
+
+  it('is not claimed by the matrix of classes', () => {
+    const lines = readFileSync(matrix, 'utf8').split('\n')
+    const cellsOf = (line: string): readonly string[] => line.split('|').map((cell) => cell.trim())
+    const titles = cellsOf(lines.find((line) => line.startsWith('| client')) ?? '')
+    const rows = lines.map(cellsOf).filter((cells) => cells.slice(1, 3).some((cell) => cell.startsWith('pipy ')))
+    expect(rows.length).toBeGreaterThan(0)
+    for (const [protocol, title] of [
+      ['http', 'HTTP by path and method'],
+      ['tcp', 'TCP'],
+      ['grpc', 'gRPC over HTTP/2'],
+    ] as const) {
+      const isClaimed = capabilities.protocols.includes(protocol)
+      for (const cells of rows)
+        expect([protocol, cells[titles.indexOf(title)] === 'yes']).toEqual([protocol, isClaimed])
+    }
   })
 
   const declared = new Set<string>()

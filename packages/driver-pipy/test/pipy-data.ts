@@ -56,3 +56,13 @@ export class DataStandIn {
 export class StreamEndStandIn {
   constructor(readonly error?: string) {}
 }
+
+/** Replaces Pipy's `MessageStart`. */
+export class MessageStartStandIn {
+  constructor(readonly head?: object) {}
+}
+
+/** Replaces Pipy's `MessageEnd`. */
+export class MessageEndStandIn {
+  constructor(readonly tail?: object) {}
+}
