@@ -73,7 +73,7 @@ export function readOrdinaryAnswer(reader, data, context) {
           data.shift(size)
           out.push(data)
         }
-        return [reader.start, out, reader.end]
+        return record.isLast ? [reader.start, out, reader.end, new StreamEnd()] : [reader.start, out, reader.end]
       }
     }
   }
@@ -144,6 +144,8 @@ function finish(reader, events) {
   reader.isWhole = true
   reader.at = reader.record.isLast ? 'over' : 'idle'
   events.push(reader.end)
+  // Nothing else may be asked over a connection that the other side is about to close.
+  if (reader.record.isLast) events.push(new StreamEnd())
 }
 
 function refuse(reader, events, reason) {

@@ -154,6 +154,10 @@ describe('answers to ordinary requests', () => {
     )
   })
 
+  it('end a connection that the server is about to close', () => {
+    expect(answer([`HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na`]).text).toMatch(/a>END$/)
+  })
+
   it('leave informational ones out', () => {
     expect(answer([`HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${ok}abcd`]).text).toBe(`<${okWritten}abcd>`)
   })
