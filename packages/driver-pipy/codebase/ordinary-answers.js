@@ -27,7 +27,7 @@ export function makeOrdinaryAnswers(heads) {
     sent: 0,
     isWhole: false,
     isRefused: false,
-    // The beginning of an answer, until more than a byte of its body has come: one that breaks off before that is none.
+    // The beginning of an answer, until more than a byte of its body has come: a sidecar answers 503 in place of one that breaks off before that.
     held: undefined,
     start: new MessageStart(),
     end: new MessageEnd(),

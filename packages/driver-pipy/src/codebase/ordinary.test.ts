@@ -206,7 +206,7 @@ describe('answers to ordinary requests', () => {
     expect([text, reader.isRefused]).toEqual(['END', true])
   })
 
-  it('end the connection with what nobody has asked for', () => {
+  it('end the connection when an answer comes that no request is waiting for', () => {
     const { text } = answer([`${ok}abcd`, ok])
     expect(text).toBe(`<${okWritten}abcd>END`)
     expect(answer([`${ok}abcd${ok}efgh`]).text).toBe(`<${okWritten}abcd>END`)
