@@ -17,7 +17,7 @@ import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
 import { InitScripts } from '../src/index.js'
-import { type Pod, PodReader } from '../src/pod/pod.js'
+import { type Pod, type PodHead, PodReader } from '../src/pod/pod.js'
 import type { InjectionPorts, InjectionRequest, InjectionSettings, JsonObject, NamespaceFacts } from '../src/index.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
@@ -106,6 +106,11 @@ export function namespaceOf(changes: Partial<NamespaceFacts> = {}): NamespaceFac
 /** The pod as injection reads it. */
 export function readPod(pod: JsonObject): Pod {
   return new PodReader().read(pod)
+}
+
+/** What decides about the pod. */
+export function readHead(pod: JsonObject): PodHead {
+  return new PodReader().readHead(pod)
 }
 
 /** A pod with one container. */

@@ -1,8 +1,10 @@
 import { sidecarContainerNames } from '@osm-ts/kubernetes'
 import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { annotations } from '../annotations/annotation-names.js'
 import type { InjectorErrorCode } from '../error-codes.js'
+import { isList, type JsonObject, objectOf, textOf } from '../json/json.js'
 import type { Pod } from '../pod/pod.js'
 import { BOOTSTRAP_VOLUME, CONTAINER_LISTS, INIT_CONTAINER } from '../sidecar/names.js'
 
@@ -14,19 +16,25 @@ const MAX_CONTAINERS = 256
 const MAX_METADATA = 256 * 1024
 
 /**
- * Refuses a pod that takes long to give a sidecar, before anything is made of it. Anyone who may create pods could keep others from creating theirs.
+ * Refuses a pod that takes long to give a sidecar, before anything is read of it. Anyone who may create pods could keep others from creating theirs.
  *
  * @throws OsmError `OSM_INJECT_POD`
  */
-export function checkSize({ spec, metadata }: Pod): void {
-  const containers = CONTAINER_LISTS.reduce((sum, list) => sum + (spec[list]?.length ?? 0), 0)
+export function checkSize(pod: JsonObject): void {
+  const spec = objectOf(pod.spec)
+  const containers = CONTAINER_LISTS.reduce((sum, list) => sum + lengthOf(spec[list]), 0)
   if (containers > MAX_CONTAINERS)
     throw refused(`has ${containers} containers; at most ${MAX_CONTAINERS} are taken: divide the pod`)
+  const { labels, annotations } = objectOf(pod.metadata)
   let length = 0
-  for (const [name, text] of Object.entries({ ...metadata?.labels })) length += name.length + text.length
-  for (const [name, text] of Object.entries({ ...metadata?.annotations })) length += name.length + text.length
+  for (const [name, text] of [...Object.entries(objectOf(labels)), ...Object.entries(objectOf(annotations))])
+    length += name.length + textOf(text).length
   if (length > MAX_METADATA)
     throw refused(`has labels and annotations of ${length} characters together; at most ${MAX_METADATA} are taken`)
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return isList(value) ? value.length : 0
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { annotated, namespaceOf, podOf, readPod } from '../../test/fixture.js'
+import { annotated, namespaceOf, podOf, readHead } from '../../test/fixture.js'
 import { decide } from './decide.js'
 
 const mesh = { meshName: 'osm', osmNamespace: 'osm-system' }
@@ -23,7 +23,10 @@ describe('decide', () => {
       'of the pod',
     ],
   ])('injects by %s', (_what, pod, namespace, message) => {
-    expect(decide(readPod(pod), namespace, mesh)).toEqual({ kind: 'inject', message: expect.stringContaining(message) })
+    expect(decide(readHead(pod), namespace, mesh)).toEqual({
+      kind: 'inject',
+      message: expect.stringContaining(message),
+    })
   })
 
   const enabled = annotated({ [injection]: 'enabled' })
@@ -73,7 +76,7 @@ describe('decide', () => {
     ['disabled', 'namespace', podOf(), namespaceOf({ annotations: { [injection]: 'disabled' } }), 'of namespace shop'],
     ['not-enabled', 'namespace', podOf(), namespaceOf({ annotations: {} }), 'neither the pod nor namespace shop'],
   ])('skips for %s and says why', (reason, by, pod, namespace, message) => {
-    expect(decide(readPod(pod), namespace, mesh)).toEqual({
+    expect(decide(readHead(pod), namespace, mesh)).toEqual({
       kind: 'skip',
       reason,
       by,
@@ -85,12 +88,12 @@ describe('decide', () => {
     ['pod', annotated({ [injection]: 'on' }), namespaceOf(), /of the pod: "on" is not one of enabled/],
     ['namespace', podOf(), namespaceOf({ annotations: { [injection]: '' } }), /of namespace shop: "" is not one of/],
   ])('refuses another word of a %s', (_what, pod, namespace, message) => {
-    expect(() => decide(readPod(pod), namespace, mesh)).toThrow(message)
+    expect(() => decide(readHead(pod), namespace, mesh)).toThrow(message)
   })
 
   it('never looks at annotations where nothing is injected anyway', () => {
     expect(
-      decide(readPod(annotated({ [injection]: 'maybe' })), namespaceOf({ name: 'kube-system' }), mesh),
+      decide(readHead(annotated({ [injection]: 'maybe' })), namespaceOf({ name: 'kube-system' }), mesh),
     ).toMatchObject({
       kind: 'skip',
     })

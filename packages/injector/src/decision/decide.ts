@@ -2,7 +2,7 @@ import { ignoreLabel, monitoredByLabel } from '@osm-ts/kubernetes'
 
 import { annotations } from '../annotations/annotation-names.js'
 import { readSwitch } from '../annotations/enabled.js'
-import type { Pod } from '../pod/pod.js'
+import type { PodHead } from '../pod/pod.js'
 import type { InjectionSettings, NamespaceFacts } from '../inject/settings.js'
 
 /** Why a pod gets no sidecar, for logs and metrics. */
@@ -37,7 +37,7 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
  * @throws OsmError `OSM_INJECT_ANNOTATION`
  */
 export function decide(
-  pod: Pod,
+  pod: PodHead,
   namespace: NamespaceFacts,
   settings: Pick<InjectionSettings, 'meshName' | 'osmNamespace'>,
 ): Decision {
@@ -90,8 +90,8 @@ function neverInjected(
   return undefined
 }
 
-function unfitPod({ spec }: Pod, podAnnotations: Readonly<Record<string, string>>): Decision | undefined {
-  if (spec.hostNetwork === true)
+function unfitPod({ spec }: PodHead, podAnnotations: Readonly<Record<string, string>>): Decision | undefined {
+  if (spec?.hostNetwork === true)
     return skip('host-network', 'pod', 'the pod uses the network of its node, whose traffic is not its own to redirect')
   if (Object.hasOwn(podAnnotations, MIRROR_ANNOTATION))
     return skip('mirror-pod', 'pod', 'the pod is a static pod of a kubelet, which cannot be changed by the API server')

@@ -100,9 +100,8 @@ export async function injectPod(
   ports: InjectionPorts,
 ): Promise<Injection> {
   try {
-    const pod = ports.pods.read(request.pod)
-    const decision = decide(pod, request.namespace, settings)
-    if (decision.kind === 'inject') return await inject(request, pod, settings, ports, decision.message)
+    const decision = decide(ports.pods.readHead(request.pod), request.namespace, settings)
+    if (decision.kind === 'inject') return await inject(request, settings, ports, decision.message)
     const { reason, by, message } = decision
     return { outcome: 'skipped', reason, by, message }
   } catch (error) {
@@ -125,13 +124,13 @@ function withoutSidecar({ sidecarClass, code, message }: DriverFault): Injection
 
 async function inject(
   request: InjectionRequest,
-  came: Pod,
   settings: InjectionSettings,
   ports: InjectionPorts,
   message: string,
 ): Promise<InjectedPod> {
   const { namespace, signal } = request
-  checkSize(came)
+  checkSize(request.pod)
+  const came = ports.pods.read(request.pod)
   const stripped = strip(came, ports.bindings)
   const pod = stripped?.pod ?? came
   checkPod(pod)

@@ -100,6 +100,16 @@ const podSchema = Type.Object(
   { description: 'pod' },
 )
 
+const headSchema = Type.Object(
+  {
+    metadata: podSchema.properties.metadata,
+    spec: Type.Optional(object({ hostNetwork: podSchema.properties.spec.properties.hostNetwork })),
+  },
+  { description: 'pod' },
+)
+
+/** What decides whether a pod gets a sidecar. */
+export type PodHead = DeepReadonly<Static<typeof headSchema>>
 /** A pod, as far as injection reads it. Its other members are there as well, and stay as they came. */
 export type Pod = DeepReadonly<Static<typeof podSchema>>
 /** `spec` of a {@link Pod}. */
@@ -112,7 +122,8 @@ export type Probe = NonNullable<Container['livenessProbe']>
 /** Gives pods their type. What the API server has decoded always has the shape; files of users may not. */
 export class PodReader {
   // Compiled before the first pod comes, which would wait for it.
-  readonly #validate: ValidateFunction<Pod> = new Ajv({ verbose: true, allowUnionTypes: true }).compile<Pod>(podSchema)
+  readonly #isPod = compiled<Pod>(podSchema)
+  readonly #isHead = compiled<PodHead>(headSchema)
 
   /**
    * Reads a pod. Members that are null are left out, as the API server does.
@@ -120,11 +131,28 @@ export class PodReader {
    * @throws OsmError `OSM_INJECT_POD` that names the member which is something else than it should be
    */
   read(pod: JsonObject): Pod {
-    const given = withoutNulls(pod, podSchema)
-    if (this.#validate(given)) return given
-    const [error] = this.#validate.errors ?? []
-    throw new OsmError<InjectorErrorCode>('OSM_INJECT_POD', error === undefined ? 'is no pod' : described(error))
+    return checked(pod, podSchema, this.#isPod)
   }
+
+  /**
+   * Reads what decides whether a pod gets a sidecar, whatever else is in it.
+   *
+   * @throws OsmError as {@link read} does
+   */
+  readHead(pod: JsonObject): PodHead {
+    return checked(pod, headSchema, this.#isHead)
+  }
+}
+
+function compiled<T>(schema: TSchema): ValidateFunction<T> {
+  return new Ajv({ verbose: true, allowUnionTypes: true }).compile<T>(schema)
+}
+
+function checked<T>(pod: JsonObject, schema: TSchema, is: ValidateFunction<T>): T {
+  const given: JsonValue = withoutNulls(pod, schema)
+  if (is(given)) return given
+  const [error] = is.errors ?? []
+  throw new OsmError<InjectorErrorCode>('OSM_INJECT_POD', error === undefined ? 'is no pod' : described(error))
 }
 
 function described({ keyword, instancePath, params, parentSchema, schema }: ErrorObject): string {
