@@ -9,7 +9,7 @@ const SAMPLE_MS = 5
  */
 
 /**
- * Measures this process and tells its parent whenever that sends a message: the longest turn of the event loop, and the most resident memory.
+ * Measures this process and tells its parent whenever that sends a message: the longest turn of the event loop, and the most resident memory. Ends this process when the parent has ended.
  *
  * A machine that is busy with other things keeps a process from its processors. What counts is the time that the thread of the event loop was at work while
  * nothing else had its turn, as the kernel knows it; where it does not say, no more than all threads have used.
@@ -30,6 +30,8 @@ export function reportFigures() {
     process.send?.(figures)
     ;[longestBlockMs, maxRssBytes] = [0, process.memoryUsage.rss()]
   })
+  // A parent that is killed ends no child.
+  process.once('disconnect', () => process.exit(1))
 }
 
 /**
