@@ -271,15 +271,19 @@ describe('osm-bootstrap', () => {
 
 describe('a bootstrap that cannot do its work', () => {
   it.each([
-    ['FatalInvalidCertificateManager', '--certificate-manager=cert-manager', 'is not available in this version yet'],
-    ['FatalInvalidCLIParameters', '--webhook-timeout=60', 'expected a whole number from 1 to 30'],
-  ])('says so by an event, %s, a line and its exit code', async (reason, flag, message) => {
+    [
+      'FatalInvalidCertificateManager',
+      ['--certificate-manager=cert-manager', '--cert-manager-issuer-name='],
+      'needs --cert-manager-issuer-name',
+    ],
+    ['FatalInvalidCLIParameters', ['--webhook-timeout=60'], 'expected a whole number from 1 to 30'],
+  ])('says so by an event, %s, a line and its exit code', async (reason, flags, message) => {
     const podName = `osm-bootstrap-${reason.toLowerCase()}`
     const { code, text } = await outcome(
       startProgram({
         program: 'osm-bootstrap',
         server: server.client,
-        args: ['--mesh-name=osm', `--osm-namespace=${osmNamespace}`, flag],
+        args: ['--mesh-name=osm', `--osm-namespace=${osmNamespace}`, ...flags],
         env: { BOOTSTRAP_POD_NAME: podName },
       }),
     )

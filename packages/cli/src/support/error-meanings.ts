@@ -220,7 +220,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_POLICY_SPLIT_PROTOCOL: "a backend of a TrafficSplit has another protocol than the apex and gets no traffic from it",
   OSM_POLICY_SPLIT_SHADOWED: "a match of a TrafficSplit is also in another one of the same apex, which takes precedence",
   OSM_POLICY_WITHOUT_SIDECAR: "endpoints of a service of the mesh have no sidecar: they get no traffic, or plaintext where the MeshConfig allows it",
-  OSM_PROGRAM_CERTIFICATE_MANAGER: "the certificate provider in the flags is not available in this version",
+  OSM_PROGRAM_CERTIFICATE_MANAGER: "flags of the certificate provider are missing or contradict each other",
   OSM_PROGRAM_FAULT: "the program has a bug; please report it",
   OSM_PROGRAM_FLAG: "a command-line flag is unknown, missing or has an invalid value",
   OSM_PROGRAM_LISTEN: "a server of the program cannot listen on its address and port",
