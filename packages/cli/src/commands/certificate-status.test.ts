@@ -1,12 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { fakeContext } from '../../test/fake-context.js'
+import { PageMesh } from '../../test/page-mesh.js'
 import { runCli } from '../run-cli.js'
 
 const root = {
@@ -26,30 +21,20 @@ const waiting = {
 }
 
 describe('osm certificate status', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'osm-certificate-status-'))
-  let server: Server
+  let mesh: PageMesh
   let page: unknown
 
   beforeAll(async () => {
-    server = createServer((request, response) => {
-      response.statusCode = request.url === '/debug/certs' ? 200 : 404
-      response.end(JSON.stringify(page))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const controllerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    mkdirSync(join(folder, '.osm-standalone'))
-    const mesh = { pid: process.pid, folder, mode: 'explicit', controllerUrl }
-    writeFileSync(join(folder, '.osm-standalone/mesh.json'), JSON.stringify(mesh))
+    mesh = await PageMesh.open('/debug/certs', () => page)
   })
 
   afterAll(async () => {
-    await new Promise((resolve) => server.close(resolve))
-    rmSync(folder, { recursive: true })
+    await mesh.close()
   })
 
   async function status(answer: unknown, ...args: readonly string[]) {
     page = answer
-    const { context, stdout, stderr } = fakeContext({ cwd: folder })
+    const { context, stdout, stderr } = fakeContext({ cwd: mesh.folder })
     const code = await runCli(['certificate', 'status', ...args], context)
     return { code, stdout: stdout.text, stderr: stderr.text }
   }

@@ -1,13 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { DriverState } from '@osm-ts/core'
 
 import { fakeContext } from '../../test/fake-context.js'
+import { PageMesh } from '../../test/page-mesh.js'
 import { runCli } from '../run-cli.js'
 
 const failurePolicy = 'Fail'
@@ -40,29 +35,19 @@ const forged: DriverState = {
 }
 
 describe('osm driver list', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'osm-driver-list-'))
-  let server: Server
+  let mesh: PageMesh
   let drivers: readonly object[] = []
 
   beforeAll(async () => {
-    server = createServer((request, response) => {
-      response.statusCode = request.url === '/debug/drivers' ? 200 : 404
-      response.end(JSON.stringify({ drivers }))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const controllerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    mkdirSync(join(folder, '.osm-standalone'))
-    const mesh = { pid: process.pid, folder, mode: 'explicit', controllerUrl }
-    writeFileSync(join(folder, '.osm-standalone/mesh.json'), JSON.stringify(mesh))
+    mesh = await PageMesh.open('/debug/drivers', () => ({ drivers }))
   })
   afterAll(async () => {
-    await new Promise((resolve) => server.close(resolve))
-    rmSync(folder, { recursive: true })
+    await mesh.close()
   })
 
   async function list(answer: readonly object[], ...args: readonly string[]) {
     drivers = answer
-    const { context, stdout, stderr } = fakeContext({ cwd: folder })
+    const { context, stdout, stderr } = fakeContext({ cwd: mesh.folder })
     const code = await runCli(['driver', 'list', ...args], context)
     return { code, stdout: stdout.text, stderr: stderr.text }
   }
