@@ -6,7 +6,7 @@ import {
   StagedProvider,
   type TrustPlan,
 } from '@osm-ts/core'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, untilAborted } from '@osm-ts/driver-api/toolkit'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import type { ProviderOpener } from '../options.js'
@@ -103,8 +103,7 @@ async function followChoices(
           logger.error({ code, reason: errorMessage(error) }, 'the previous certificate provider goes on to sign')
         }
       }
-      if (!round.aborted)
-        await new Promise<void>((resolve) => round.addEventListener('abort', () => resolve(), { once: true }))
+      await untilAborted(round)
       changed = new AbortController()
     }
   } finally {

@@ -1,16 +1,11 @@
+import type { Spec } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 import type { JsonValue } from '@osm-ts/driver-api/policy'
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { isList, isObject, type JsonObject, withMembers } from '../json/json.js'
-
-type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
-    : T
 
 /** The description is what a message says that a value is not: `is no list of containers`. */
 function optionalList<S extends TSchema>(items: S, description: string) {
@@ -109,9 +104,9 @@ const headSchema = Type.Object(
 )
 
 /** What decides whether a pod gets a sidecar. */
-export type PodHead = DeepReadonly<Static<typeof headSchema>>
+export type PodHead = Spec<typeof headSchema>
 /** A pod, as far as injection reads it. Its other members are there as well, and stay as they came. */
-export type Pod = DeepReadonly<Static<typeof podSchema>>
+export type Pod = Spec<typeof podSchema>
 /** `spec` of a {@link Pod}. */
 export type PodSpec = Pod['spec']
 /** A container of any list of a {@link Pod}. */
