@@ -31,6 +31,10 @@ export const cliErrorCodes = {
   OSM_CLI_MIGRATION: 'the namespace cannot be migrated to another sidecar class; nothing was changed',
   OSM_CLI_MIGRATION_STOPPED:
     'a migration to another sidecar class stopped; the message gives the reason, and the output the state of each workload',
+  OSM_CLI_ROTATION: 'the root of workload certificates cannot be changed; nothing was changed',
+  OSM_CLI_ROTATION_STOPPED:
+    'a change of the root of workload certificates stopped or was not finished in time; the message gives the reason',
+  OSM_CLI_ROLLBACK: 'sidecars do not trust the former root any more, so that going back to it would cut traffic',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

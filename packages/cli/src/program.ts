@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 
+import { addCertificateRollback, addCertificateRotate } from './commands/certificate-rotate.js'
 import { addCertificateStatus } from './commands/certificate-status.js'
 import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
@@ -76,8 +77,12 @@ Try it:
   addDriverInspect(driver, host)
   addDriverMigrate(driver, host)
 
-  const certificate = program.command('certificate').description('inspect the certificates of a running mesh')
+  const certificate = program
+    .command('certificate')
+    .description('inspect and change the certificates of a running mesh')
   addCertificateStatus(certificate, host)
+  addCertificateRotate(certificate, host)
+  addCertificateRollback(certificate, host)
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)

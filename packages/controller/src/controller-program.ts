@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 
-import { Metrics, parseMeshDomains, proxyServerPort, systemClock } from '@osm-ts/core'
+import { makeObjectKey, Metrics, parseMeshDomains, proxyServerPort, systemClock } from '@osm-ts/core'
 import {
   type KubernetesApi,
   KubernetesEndpointsProvider,
@@ -17,7 +17,8 @@ import { listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
 import { providerOpener } from './certificates/provider-opener.js'
-import { choiceOfFlags, choicesOfObjects } from './certificates/provider-choice.js'
+import { choiceOfFlags, choicesOfObjects, signingChoice } from './certificates/provider-choice.js'
+import { readRootRecord, type RootRecord } from './certificates/root-record.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
 import { leaderDuties } from './kubernetes/leader-duties.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
@@ -71,6 +72,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
   const clientCa = await readClientCa(flags.webhookClientCa)
   const choice = choiceOfFlags(flags)
   const { enableMeshRootCertificate: readsRootCertificates } = flags
+  const rootObjects = {
+    osmNamespace,
+    trustDomain: domains.trustDomain,
+    caFile: flags.vaultCaFile,
+    builtInSecret: flags.caBundleSecretName,
+  }
+  const records = (name: string): RootRecord | undefined => rootRecord(source, osmNamespace, name)
   const authority = await SharedAuthority.open({
     api,
     // The root of workloads is made only where it may sign.
@@ -101,10 +109,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
       certificateProvider: providerOpener({
         builtIn: authority.provider,
-        choose: (feed) =>
+        choose: (feed, isStart) =>
           readsRootCertificates
-            ? choicesOfObjects(feed.current(), osmNamespace, flags.vaultCaFile)
+            ? choicesOfObjects(feed.current(), { ...rootObjects, isStart })
             : { active: choice, passive: [] },
+        ...(readsRootCertificates
+          ? { leader: { records, signing: (feed) => signingChoice(feed.current(), rootObjects, records) } }
+          : {}),
         osmNamespace,
         domains,
         cluster: { api, meshName, serviceAccount: flags.osmServiceAccount },
@@ -150,6 +161,12 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
   return undefined
 }
 
+/** What the leader has written into the status of a MeshRootCertificate. */
+function rootRecord(source: KubernetesSource, osmNamespace: string, name: string): RootRecord | undefined {
+  const facts = source.served(makeObjectKey('MeshRootCertificate', osmNamespace, name))?.facts
+  return facts && readRootRecord(facts.generation, facts.status)
+}
+
 function attachments(
   { flags, environment }: ProgramContext<ControllerFlags>,
   api: KubernetesApi,
@@ -175,6 +192,7 @@ function attachments(
       accounts: { controller: flags.osmServiceAccount, injector: flags.injectorServiceAccount },
       enrolment: { mode: 'labelled', meshName: flags.meshName },
       replicas: { host: flags.bindAddress, port: flags.replicaPort, podIP: environment[POD_IP_VARIABLE] },
+      readsRootCertificates: flags.enableMeshRootCertificate,
       secretGraceMs: flags.bootstrapSecretGrace * 1000,
       configName: flags.osmConfigName,
       clock: systemClock,

@@ -21,9 +21,14 @@ import {
   withoutSecrets,
 } from '@osm-ts/core'
 
+import { connectedSidecars } from './connected-sidecars.js'
+import type { RotationView } from './certificates/rotation-view.js'
 import { type DebugPage, jsonPage } from './debug-server.js'
 import { pushesPage } from './pushes-page.js'
 import { endpointsPage, servicesPage } from './services-page.js'
+
+/** Sidecars that a page names. */
+const MAX_NAMED = 10
 
 /** What the controller's own debug pages show. */
 export interface DebugSources {
@@ -31,6 +36,8 @@ export interface DebugSources {
   readonly catalog: MeshCatalog
   readonly certificates: CertificateManager
   readonly provider: Pick<CertificateProvider, 'name' | 'faults'>
+  /** Absent for a provider that never changes. */
+  readonly rotation: RotationView | undefined
   readonly configurator: MeshConfigurator
   readonly problems: () => Steps<readonly Problem[]>
   readonly drivers: () => readonly DriverState[]
@@ -123,15 +130,34 @@ function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: De
 }
 
 /** Certificates without their keys: a certificate's own JSON form leaves them out. */
-function certificatesPage({ certificates, provider }: Pick<DebugSources, 'certificates' | 'provider'>): unknown {
+function certificatesPage({
+  certificates,
+  provider,
+  rotation,
+  host,
+}: Pick<DebugSources, 'certificates' | 'provider' | 'rotation' | 'host'>): unknown {
   return {
     provider: { name: provider.name, faults: provider.faults() },
+    ...(rotation === undefined ? {} : { rotation: rotationPage(rotation, host) }),
     roots: (['control-plane', 'workload'] as const).map((authority) => ({
       authority,
       root: certificates.getRootCertificate(authority),
     })),
     trusted: (['control-plane', 'workload'] as const).flatMap((authority) => trustedRoots(certificates, authority)),
     certificates: certificates.listCertificates(),
+  }
+}
+
+/** How far a change of the provider is on this controller. */
+function rotationPage(rotation: RotationView, host: DebugSources['host']): unknown {
+  const { signs, next, confirmed } = rotation.trustState()
+  const { count, unconfirmed } = connectedSidecars(host)
+  return {
+    signs,
+    ...(next !== undefined && { next }),
+    confirmed,
+    roots: Object.fromEntries(rotation.roots()),
+    sidecars: { connected: count, missing: unconfirmed.length, first: unconfirmed.slice(0, MAX_NAMED) },
   }
 }
 

@@ -26,7 +26,7 @@ export function meshMetrics(options: MeshMetricsOptions): MeshMetrics {
     'osm_policy_recompute_seconds',
     'Time of one recomputation of policies',
     [],
-    [0.001, 0.005, 0.02, 0.1, 0.5, 2],
+    [0.005, 0.02, 0.1, 0.5, 2],
   )
   const recomputed = metrics.counter(
     'osm_policy_recomputed_count',

@@ -13,7 +13,7 @@ export function observedProvider(provider: CertificateProvider, metrics: Metrics
     'osm_cert_issued_time',
     'Seconds that the certificate provider took to issue a certificate',
     [],
-    [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    [0.02, 0.5, 10],
   )
   const failures = metrics.counter('osm_cert_issue_failure_count', 'Certificates that the provider did not issue', [
     'provider',

@@ -3,6 +3,7 @@ import type { HostDriversOptions } from '@osm-ts/driver-process'
 import type {
   CertificateManager,
   CertificateProvider,
+  ConnectedSidecars,
   DriverHost,
   DriverRegistry,
   EndpointsProvider,
@@ -21,6 +22,7 @@ import type {
 } from '@osm-ts/core'
 import type { NamedEndpointsProvider } from '@osm-ts/kubernetes'
 
+import type { RotationView } from './certificates/rotation-view.js'
 import type { ProblemWatch } from './problem-watch.js'
 
 /** Reads endpoints of Services that are named one by one. */
@@ -82,8 +84,10 @@ export interface OpenedProvider {
   readonly provider: CertificateProvider
   /** Resolves when it has ended with the signal; rejects if it failed, which ends the controller. */
   readonly stopped: Promise<void>
-  /** Told how to find the connected sidecars that have not confirmed all that they were given, by name. */
-  readonly confirmBy?: (unconfirmed: () => readonly string[]) => void
+  /** Told how to find the connected sidecars, and those that have not confirmed all that they were given. */
+  readonly confirmBy?: (sidecars: () => ConnectedSidecars) => void
+  /** How far a change of the provider is; absent for a provider that never changes. */
+  readonly rotation?: RotationView
 }
 
 /** Which MeshConfig holds, and what where it says nothing. */
@@ -109,6 +113,8 @@ export interface ControllerParts {
   readonly feed: SnapshotFeed
   readonly configurator: MeshConfigurator
   readonly certificates: CertificateManager
+  /** Absent for a certificate provider that never changes. */
+  readonly rotation: RotationView | undefined
   readonly catalog: MeshCatalog
   readonly host: DriverHost
   readonly registry: DriverRegistry

@@ -14,7 +14,9 @@ import { healthLimits, healthServer, listen } from '@osm-ts/program'
 import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 
+import { measureRoots } from './certificates/root-metrics.js'
 import { composeController } from './composition.js'
+import { connectedSidecars } from './connected-sidecars.js'
 import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
@@ -104,12 +106,7 @@ async function start(
     provider,
     signal,
   })
-  opened.confirmBy?.(() =>
-    host
-      .report()
-      .proxies.filter(({ connected, state }) => connected && state !== 'applied')
-      .map(({ name }) => name),
-  )
+  opened.confirmBy?.(() => connectedSidecars(host))
   const rules = new SpecRules({
     ...options.domains,
     osmNamespace: options.osmNamespace,
@@ -146,6 +143,7 @@ async function start(
     certificates.run(signal),
     host.run(),
     observed.stopped,
+    measureRoots({ metrics, certificates, rotation: opened.rotation, clock: systemClock }, signal),
     followMesh({
       catalog,
       feed,
@@ -194,6 +192,7 @@ async function start(
     feed,
     configurator,
     certificates,
+    rotation: opened.rotation,
     catalog,
     host,
     registry,
@@ -225,6 +224,7 @@ async function start(
     catalog,
     certificates,
     provider,
+    rotation: opened.rotation,
     configurator,
     problems,
     drivers,

@@ -64,16 +64,17 @@ export class VaultStandIn {
     this.#server = tls === undefined ? createServer(handle) : createTlsServer(tls, handle)
   }
 
-  static async start(tls?: { readonly cert: string; readonly key: string }): Promise<VaultStandIn> {
+  /** @param host - address to listen on; only of this machine if absent */
+  static async start(tls?: { readonly cert: string; readonly key: string }, host = '127.0.0.1'): Promise<VaultStandIn> {
     const server = new VaultStandIn(await OpensslAuthority.start(), tls)
-    server.#server.listen(0, '127.0.0.1')
+    server.#server.listen(0, host)
     await once(server.#server, 'listening')
     return server
   }
 
   get origin(): string {
-    const { port } = this.#server.address() as AddressInfo // it listens on a port
-    return `${this.#scheme}://127.0.0.1:${port}`
+    const { address, port } = this.#server.address() as AddressInfo // it listens on a port
+    return `${this.#scheme}://${address}:${port}`
   }
 
   issueToken(seconds: number, renewable = true): string {

@@ -20,10 +20,19 @@ export interface ReportedFault {
   readonly message: string
 }
 
+/** How far a controller is in a change of the provider. */
+export interface ReportedRotation {
+  /** Fingerprint of the root that signs. */
+  readonly signs: string
+  readonly sidecars: { readonly connected: number; readonly missing: number }
+}
+
 /** What a controller says of its certificates. */
 export interface CertificatesReport {
   readonly provider: { readonly name: string; readonly faults: readonly ReportedFault[] }
   readonly trusted: readonly TrustedRoot[]
+  /** Absent where the provider never changes. */
+  readonly rotation?: ReportedRotation
 }
 
 /** The parts of the page that the command line shows; undefined if something else was answered. */
@@ -32,7 +41,14 @@ export function readCertificatesReport(page: unknown): CertificatesReport | unde
   const { name, faults } = page['provider']
   const { trusted } = page
   if (typeof name !== 'string' || !isListOf(faults, isFault) || !isListOf(trusted, isRoot)) return undefined
-  return { provider: { name, faults }, trusted }
+  const { rotation } = page
+  return { provider: { name, faults }, trusted, ...(isRotation(rotation) && { rotation }) }
+}
+
+function isRotation(value: unknown): value is ReportedRotation {
+  if (!isPlainRecord(value) || typeof value['signs'] !== 'string') return false
+  const { sidecars } = value
+  return isPlainRecord(sidecars) && ['connected', 'missing'].every((member) => typeof sidecars[member] === 'number')
 }
 
 function isRoot(value: unknown): value is TrustedRoot {

@@ -11,7 +11,7 @@ import type { MigrationResult } from '../migration/run-migration.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { toText, type CommandHost } from './cli-command.js'
-import { timeoutOption } from './install-options.js'
+import { durationMs, timeoutOption } from './install-options.js'
 
 interface MigrateFlags {
   readonly to: string
@@ -22,8 +22,6 @@ interface MigrateFlags {
   readonly allowMissing: readonly string[]
   readonly output: string
 }
-
-const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 
 /** `osm driver migrate <namespace>` */
 export function addDriverMigrate(parent: Command, host: CommandHost): void {
@@ -91,7 +89,7 @@ Examples:
         workloads: facts.workloads.restartable,
         statuses: async () => (await clusterDebugApi(cluster)).statuses(),
         tell: (line) => void context.stderr.write(`osm: ${span(line).text}\n`),
-        timeoutMs: milliseconds(timeout),
+        timeoutMs: durationMs(timeout),
         parallel,
         keep,
       })
@@ -123,12 +121,4 @@ function parseCount(text: string): number {
   const count = Number(text)
   if (!/^\d{1,3}$/.test(text) || count < 1) throw new InvalidArgumentError('write a number from 1 to 999.')
   return count
-}
-
-/** Of a duration as the option takes it. */
-function milliseconds(duration: string): number {
-  return [...duration.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)].reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (unitsMs[unit] ?? 0),
-    0,
-  )
 }

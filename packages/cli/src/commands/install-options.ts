@@ -39,6 +39,16 @@ export function timeoutOption(description: string): Option {
   return new Option('--timeout <duration>', description).default('5m').argParser(duration)
 }
 
+const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
+
+/** Milliseconds of a duration as {@link timeoutOption} takes it. */
+export function durationMs(duration: string): number {
+  return [...duration.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (unitsMs[unit] ?? 0),
+    0,
+  )
+}
+
 /** The `--mesh-name` option. */
 export function meshNameOption(description: string): Option {
   return new Option('--mesh-name <name>', description).argParser(meshName)

@@ -1,6 +1,9 @@
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
 import {
+  CaMaterial,
+  type CaStore,
   type CertificateErrorCode,
   certificateNames,
   type CertificateProvider,
@@ -10,8 +13,11 @@ import {
   type Random,
   type RemoteAuthority,
   RemoteProvider,
+  type RootCertificate,
+  TresorProvider,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
 import { CertManagerAuthority, type KubernetesApi } from '@osm-ts/kubernetes'
 import type { VaultAuth, VaultSettings } from '@osm-ts/vault'
 
@@ -40,6 +46,8 @@ export interface ProviderOptions {
 
 /** Key of a Secret with roots. */
 const ROOTS_KEY = 'ca.crt'
+/** Key of a Secret with the private key of a root. */
+const ROOT_KEY = 'private.key'
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /** A provider of workload certificates that was opened. */
@@ -61,12 +69,49 @@ export async function openWorkloads(
 ): Promise<OpenedWorkloads> {
   switch (choice.kind) {
     case 'tresor':
+      if (choice.secretRef !== undefined) return openRoot(options, choice.secretRef, signal)
       return { provider: options.builtIn, stopped: Promise.resolve() }
     case 'vault':
       return openVault(options, await vaultSettings(choice, options), signal)
     case 'cert-manager':
       return openCertManager(options, choice.certManager, signal)
   }
+}
+
+/** The built-in authority with another root, which somebody has put into a Secret. */
+async function openRoot(
+  { builtIn, osmNamespace, readSecret, clock }: ProviderOptions,
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<OpenedWorkloads> {
+  const secret = `${namespace}/${name}`
+  if (namespace !== osmNamespace)
+    throw invalid(`Secret ${secret} with a root must be in namespace ${osmNamespace}, that of the control plane`)
+  const read = async (key: string): Promise<string> => {
+    const text = await readSecret({ name, key })
+    if (text !== undefined) return text
+    throw invalid(`Secret ${secret} with key ${key} for the built-in authority is missing`)
+  }
+  const origin = { certificate: `Secret ${secret}, key ${ROOTS_KEY}`, privateKey: `Secret ${secret}, key ${ROOT_KEY}` }
+  const store: CaStore = {
+    load: async () => new CaMaterial(await read(ROOTS_KEY), await read(ROOT_KEY), origin),
+    create: async () => {
+      throw invalid(`Secret ${secret} for the built-in authority is missing`)
+    },
+  }
+  const rootKey = { algorithm: 'ECDSA' } as const
+  const provider = await TresorProvider.open({ store, clock, rootKey, authorities: ['workload'] })
+  if (keyOf(provider.rootCertificate('workload')) === keyOf(builtIn.rootCertificate('control-plane')))
+    throw new OsmError<CertificateErrorCode>(
+      'OSM_CERT_CA_SHARED',
+      `Secret ${secret} has the key of the control plane's root: a workload could pass for the control plane; take another root`,
+    )
+  const stopped = untilAborted(signal).then(() => provider.close())
+  return { provider, stopped }
+}
+
+function keyOf({ chain }: RootCertificate): string {
+  return new X509Certificate(chain).publicKey.export({ type: 'spki', format: 'pem' }).toString()
 }
 
 async function openVault(

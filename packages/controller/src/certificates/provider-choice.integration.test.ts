@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   createLogger,
+  generateRoot,
   MemoryCaStore,
   parseMeshDomains,
   SnapshotFeed,
@@ -19,9 +20,16 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { parseControllerFlags } from '../controller-flags.js'
 import { providerOpener } from './provider-opener.js'
-import { choiceOfFlags, choicesOfObjects, type ProviderChoice, type ProviderChoices } from './provider-choice.js'
+import {
+  choiceOfFlags,
+  choicesOfObjects,
+  type ProviderChoice,
+  type ProviderChoices,
+  resumedChoices,
+} from './provider-choice.js'
 
 const NAMESPACE = 'osm-system'
+const rootObjects = { osmNamespace: NAMESPACE, trustDomain: 'cluster.local' }
 const vault = { host: '127.0.0.1', port: 1, role: 'osm', protocol: 'http', auth: { kind: 'token' } } as const
 const secretOf = (namespace: string) => ({ secretKeyRef: { name: 'vault', namespace, key: 'token' } })
 
@@ -132,7 +140,7 @@ describe('MeshRootCertificates', () => {
     await writeFile(join(folder, 'roots.yaml'), documents.join('---\n'))
     const feed = new SnapshotFeed([new YamlFolderSource({ folder })])
     await feed.start(closing.signal)
-    return choicesOfObjects(feed.current(), NAMESPACE)
+    return choicesOfObjects(feed.current(), rootObjects)
   }
 
   const root = (name: string, role: string, provider: string, namespace = NAMESPACE): string =>
@@ -158,8 +166,8 @@ spec: { ${role}provider: ${provider} }
       passive: passiveHost,
     })
     const builtIn = { active: { kind: 'tresor' }, passive: [] }
-    await expect(chosen(root('d', '', tresor))).resolves.toEqual(builtIn)
-    await expect(chosen(root('d', 'role: inactive, ', vaultAt('unused.example')))).resolves.toEqual(builtIn)
+    await expect(chosen(root('d', '', tresor))).resolves.toMatchObject(builtIn)
+    await expect(chosen(root('d', 'role: inactive, ', vaultAt('unused.example')))).resolves.toMatchObject(builtIn)
   })
 
   it('that are both active are refused, and so are more than three passive ones', async () => {
@@ -172,6 +180,40 @@ spec: { ${role}provider: ${provider} }
     })
     const passive = ['a', 'b', 'c', 'd'].map((name) => root(name, 'role: passive, ', tresor))
     await expect(chosen(...passive)).rejects.toThrow('at most 3 may be passive')
+  })
+
+  it('of another trust domain sign nothing, and their roots are not trusted', async () => {
+    const foreign = 'trustDomain: other.example, '
+    await expect(chosen(root('a', foreign, tresor))).rejects.toMatchObject({
+      code: 'OSM_SPEC_TRUST_DOMAIN',
+      message:
+        'MeshRootCertificate osm-system/a: spec.trustDomain: must be cluster.local, that of the mesh, got "other.example"',
+    })
+    await expect(chosen(root('b', `${foreign}role: passive, `, vaultAt('v.example')))).resolves.toMatchObject({
+      passive: [],
+    })
+  })
+
+  it('choose a root of the built-in authority by its Secret', async () => {
+    const next = '{ tresor: { ca: { secretRef: { name: osm-ca-bundle-next, namespace: osm-system } } } }'
+    await expect(chosen(root('a', '', next))).resolves.toMatchObject({
+      active: { kind: 'tresor', secretRef: { name: 'osm-ca-bundle-next', namespace: NAMESPACE } },
+    })
+  })
+
+  it('start a controller with what the leader let sign before, until it lets the active one', async () => {
+    const choices = await chosen(
+      root('a', 'role: active, ', vaultAt('next.example')),
+      root('b', 'role: passive, ', vaultAt('before.example')),
+    )
+    const record = (isIssuing: boolean) => ({ generation: 2, state: undefined, isIssuing, decidedFor: 2 })
+    const before = resumedChoices(choices, (name) => record(name === 'b'))
+    expect(before).toMatchObject({
+      active: { vault: { host: 'before.example' } },
+      names: { active: 'b', passive: ['a'] },
+    })
+    expect(resumedChoices(choices, (name) => record(name === 'a'))).toBe(choices)
+    expect(resumedChoices(choices, () => undefined)).toBe(choices)
   })
 
   it('choose an issuer of cert-manager', async () => {
@@ -202,6 +244,32 @@ describe('opening cert-manager', () => {
     await expect(open({ kind: 'cert-manager', certManager: { ...certManager, ca } }, {}, cluster)).rejects.toThrow(
       `Secret tenant/roots with the roots of the issuer must be in namespace ${NAMESPACE}`,
     )
+  })
+})
+
+describe('opening the built-in authority with a root of a Secret', () => {
+  const secretRef = { name: 'next', namespace: NAMESPACE }
+
+  async function secretOfRoot(authority: 'workload' | 'control-plane'): Promise<Readonly<Record<string, string>>> {
+    const { certificate, privateKey } = await generateRoot(authority, { algorithm: 'ECDSA' }, Date.now())
+    return { 'next/ca.crt': certificate, 'next/private.key': privateKey }
+  }
+
+  it('signs with that root', async () => {
+    const secrets = await secretOfRoot('workload')
+    const opened = await open({ kind: 'tresor', secretRef }, secrets)
+    expect(opened.provider.trustBundle('workload').map((pem) => pem.trim())).toEqual([secrets['next/ca.crt']?.trim()])
+    expect(opened.provider.rootCertificate('control-plane')).toBe(builtIn.rootCertificate('control-plane'))
+    closing.abort()
+    await opened.stopped
+  })
+
+  it('names the Secret that is missing, or lies in another namespace', async () => {
+    await expect(open({ kind: 'tresor', secretRef })).rejects.toThrow(
+      'Secret osm-system/next with key ca.crt for the built-in authority is missing',
+    )
+    const elsewhere = { name: 'next', namespace: 'tenant' }
+    await expect(open({ kind: 'tresor', secretRef: elsewhere })).rejects.toThrow('must be in namespace osm-system')
   })
 })
 
@@ -273,7 +341,7 @@ spec:
     await feed.start(closing.signal)
     const opener = providerOpener({
       builtIn,
-      choose: () => choicesOfObjects(feed.current(), NAMESPACE),
+      choose: () => choicesOfObjects(feed.current(), rootObjects),
       osmNamespace: NAMESPACE,
       domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
       readSecret: async () => 'hvs.token',

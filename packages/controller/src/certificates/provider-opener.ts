@@ -11,12 +11,20 @@ import { isOsmError } from '@osm-ts/driver-api'
 
 import type { ProviderOpener } from '../options.js'
 import { openWorkloads, type OpenedWorkloads, type ProviderOptions } from './open-provider.js'
-import type { ProviderChoice, ProviderChoices } from './provider-choice.js'
+import { type ProviderChoice, type ProviderChoices, resumedChoices } from './provider-choice.js'
+import { mayIssue, type RootRecords } from './root-record.js'
+import { type ProvidersByChoice, RotationView } from './rotation-view.js'
 
 /** What {@link providerOpener} needs. */
 export interface ProviderOpenerOptions extends ProviderOptions {
-  /** Asked whenever the mesh has changed. */
-  readonly choose: (feed: SnapshotFeed) => ProviderChoices
+  /** Asked when the controller starts, and whenever the mesh has changed. */
+  readonly choose: (feed: SnapshotFeed, isStart: boolean) => ProviderChoices
+  /** What the leader of several controllers has decided; absent where this controller decides for itself. */
+  readonly leader?: {
+    readonly records: RootRecords
+    /** What signs if {@link choose} throws when a controller starts. */
+    readonly signing: (feed: SnapshotFeed) => ProviderChoices | undefined
+  }
 }
 
 /**
@@ -25,9 +33,9 @@ export interface ProviderOpenerOptions extends ProviderOptions {
  */
 export function providerOpener(options: ProviderOpenerOptions): ProviderOpener {
   return async (feed, signal) => {
-    const { builtIn, choose, clock, logger } = options
+    const { builtIn, choose, clock, leader, logger } = options
     const opened = new OpenProviders(options, signal)
-    const choices = choose(feed)
+    const choices = choicesAtStart(options, feed)
     const signer = await opened.take({ ...choices, passive: [] }, signal)
     // What is trusted must not shrink by a restart, and one that does not sign must not keep the mesh from starting.
     const all = await opened
@@ -35,11 +43,16 @@ export function providerOpener(options: ProviderOpenerOptions): ProviderOpener {
       .catch(() => undefined)
     signal.throwIfAborted()
     const workload = new StagedProvider(all ?? signer, clock)
+    const rotation = new RotationView(workload, opened, all === undefined ? undefined : choices)
+    workload.decideBy(() => {
+      const name = rotation.choices?.names?.active
+      return leader === undefined || name === undefined ? undefined : mayIssue(leader.records(name))
+    })
     const provider = new SplitProvider({ 'control-plane': builtIn, workload })
     const follow = async (): Promise<void> => {
       try {
         const following = followChoices(
-          { feed, choose, opened, workload, logger, known: all && keyOf(choices) },
+          { feed, choose, opened, workload, rotation, logger, known: all && keyOf(choices) },
           signal,
         )
         await Promise.race([following, opened.failed])
@@ -48,7 +61,19 @@ export function providerOpener(options: ProviderOpenerOptions): ProviderOpener {
         await opened.stopped()
       }
     }
-    return { provider, stopped: follow(), confirmBy: (unconfirmed) => workload.confirmBy(unconfirmed) }
+    return { provider, stopped: follow(), confirmBy: (sidecars) => workload.confirmBy(sidecars), rotation }
+  }
+}
+
+/** What was decided before holds until the leader decides otherwise, and a mesh that signs must not end by a bad object. */
+function choicesAtStart({ choose, leader }: ProviderOpenerOptions, feed: SnapshotFeed): ProviderChoices {
+  if (leader === undefined) return choose(feed, true)
+  try {
+    return resumedChoices(choose(feed, true), leader.records)
+  } catch (error) {
+    const signing = leader.signing(feed)
+    if (signing === undefined) throw error
+    return signing
   }
 }
 
@@ -57,9 +82,10 @@ const PASSIVE_MS = 60_000
 
 interface Following {
   readonly feed: SnapshotFeed
-  readonly choose: (feed: SnapshotFeed) => ProviderChoices
+  readonly choose: ProviderOpenerOptions['choose']
   readonly opened: OpenProviders
   readonly workload: StagedProvider
+  readonly rotation: RotationView
   readonly logger: ProcessLogger
   /** The choices in force; undefined: not all of them could be opened. */
   readonly known: string | undefined
@@ -67,7 +93,7 @@ interface Following {
 
 /** Takes up each choice that differs from the one before. One that cannot be opened is waited for until there is another. */
 async function followChoices(
-  { feed, choose, opened, workload, logger, known }: Following,
+  { feed, choose, opened, workload, rotation, logger, known }: Following,
   signal: AbortSignal,
 ): Promise<void> {
   let current = known
@@ -87,19 +113,27 @@ async function followChoices(
       const round = AbortSignal.any([signal, changed.signal])
       wanted = textOf(choose, feed)
       try {
-        const choices = choose(feed)
+        const choices = choose(feed, false)
         if (keyOf(choices) !== current) {
+          rotation.isPending = true
           workload.hold({ code: 'OSM_CERT_ROTATION', message: 'a provider that was chosen does not answer yet' })
-          workload.change(await opened.take(choices, round))
+          const plan = await opened.take(choices, round)
+          // What the leader is asked about is what is to sign.
+          rotation.choices = choices
+          workload.change(plan)
           current = keyOf(choices)
           logger.info({ active: choices.active.kind, passive: choices.passive.length }, 'certificate providers changed')
         } else workload.hold(undefined)
+        rotation.isPending = false
+        rotation.fault = undefined
         // One that another has replaced signs until that has been trusted for long enough.
         await opened.closeAllBut((provider) => workload.uses(provider))
       } catch (error) {
         if (!round.aborted) {
           const code = isOsmError(error) ? error.code : 'OSM_CERT_PROVIDER_SETTINGS'
-          workload.hold({ code, message: errorMessage(error) })
+          rotation.isPending = true
+          rotation.fault = { code, message: errorMessage(error) }
+          workload.hold(rotation.fault)
           logger.error({ code, reason: errorMessage(error) }, 'the previous certificate provider goes on to sign')
         }
       }
@@ -112,7 +146,7 @@ async function followChoices(
 }
 
 /** Providers by what was chosen. */
-class OpenProviders {
+class OpenProviders implements ProvidersByChoice {
   readonly #options: ProviderOptions
   readonly #signal: AbortSignal
   readonly #opened = new Map<string, OpenedWorkloads & { readonly close: () => void }>()
@@ -128,6 +162,10 @@ class OpenProviders {
     })
     // A failure before anyone waits for it is told to the first who does.
     this.failed.catch(() => undefined)
+  }
+
+  find(choice: ProviderChoice): CertificateProvider | undefined {
+    return this.#opened.get(JSON.stringify(choice))?.provider
   }
 
   /** The providers of the choices; those that are not open yet are opened. */
@@ -173,7 +211,7 @@ class OpenProviders {
 /** What is chosen, or why nothing can be: the same text for the same choice. */
 function textOf(choose: Following['choose'], feed: SnapshotFeed): string {
   try {
-    return keyOf(choose(feed))
+    return keyOf(choose(feed, false))
   } catch (error) {
     return errorMessage(error)
   }

@@ -17,11 +17,13 @@ import type { Attachment } from '../options.js'
 import { ownAddress } from '../replicas/own-address.js'
 import { ReplicaReports } from '../replicas/replica-report.js'
 import { replicaServer } from '../replicas/replica-server.js'
+import { replicaTrust, type ReplicaTrust } from '../replicas/replica-trust.js'
 import { reportToLeader } from '../replicas/report-to-leader.js'
 import { changesOf, subscribeAll } from '../subscribe-all.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 import { OutsideCertificates } from './outside-certificates.js'
 import { RoleBindings } from './role-bindings.js'
+import { rootRotation } from './root-rotation-duty.js'
 import { type SecretAccounts, secretRoles } from './secret-roles.js'
 import { wantedCertificates } from './wanted-certificates.js'
 
@@ -35,6 +37,8 @@ export interface LeaderDutiesOptions {
   readonly enrolment: Enrolment
   readonly secretGraceMs: number
   /** Where the leader hears the other replicas, and the address of the pod where that is every address. */
+  /** True where MeshRootCertificates choose the certificate provider. */
+  readonly readsRootCertificates: boolean
   readonly replicas: { readonly host: string; readonly port: number; readonly podIP: string | undefined }
   /** Name of the MeshConfig. */
   readonly configName: string
@@ -52,7 +56,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
     const { api, source, identity, accounts, enrolment, secretGraceMs, configName, clock, random } = options
     const { meshName, osmNamespace, domains, metrics, certificates, feed, configurator } = parts
-    const { host, rules, problems, signal } = parts
+    const { host, rules, problems, rotation, signal } = parts
     const logger = parts.logger.child('leader')
     const reports = new ReplicaReports(() => performance.now())
     const server = await replicaServer({
@@ -133,6 +137,10 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       logger,
       metrics,
     })
+    const trust = (): ReplicaTrust | undefined => rotation && replicaTrust(rotation, certificates)
+    const roots = options.readsRootCertificates
+      ? rootRotation({ api, source, identity, parts, reports, clock, logger })
+      : undefined
     const writeStatuses = async (term: AbortSignal): Promise<void> => {
       // Before the first search every object would be reported as accepted.
       await problems.found(term)
@@ -152,6 +160,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           ...bindings.map((it) => it.run(term)),
           secrets.run(term),
           outside.run(term),
+          roots?.run(term),
           // After a change of leaders the other replicas are heard first: no one should read meanwhile that no sidecar refuses anything.
           (elector.transitions > 0 ? sleep(HEAR_MS, term) : Promise.resolve()).then(() => writeStatuses(term)),
         ])
@@ -176,6 +185,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
               replica: identity,
               leader: () => elector.other?.annotations[leaderAddressAnnotation] || undefined,
               refusals: () => summarizeRefusals(host.refusingStatuses()),
+              trust,
               certificates,
               domains,
               logger,

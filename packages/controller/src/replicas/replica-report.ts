@@ -1,11 +1,15 @@
 import { isObjectRefusals, type ObjectRefusals } from '@osm-ts/kubernetes'
 
+import { parseReplicaTrust, type ReplicaTrust } from './replica-trust.js'
+
 /** What a replica tells the leader. */
 export interface ReplicaReport {
   /** Identity of the replica. */
   readonly replica: string
   /** What its sidecars refuse, by object. */
   readonly refusals: readonly ObjectRefusals[]
+  /** Which roots its sidecars trust; absent where the certificate provider never changes. */
+  readonly trust?: ReplicaTrust
 }
 
 /** A replica tells the leader this often, whether anything is new or not. Milliseconds. */
@@ -21,7 +25,9 @@ export function parseReplicaReport(value: unknown): ReplicaReport | undefined {
   const { replica, refusals } = value
   if (typeof replica !== 'string' || replica === '' || !Array.isArray(refusals)) return undefined
   const known: readonly unknown[] = refusals
-  return known.every(isObjectRefusals) ? { replica, refusals: known } : undefined
+  if (!known.every(isObjectRefusals)) return undefined
+  const trust = 'trust' in value ? parseReplicaTrust(value.trust) : undefined
+  return { replica, refusals: known, ...(trust && { trust }) }
 }
 
 /** What the other replicas have told the leader last. */
@@ -46,6 +52,12 @@ export class ReplicaReports {
   refusals(): readonly ObjectRefusals[] {
     this.#forgetSilent()
     return [...this.#reports.values()].flatMap(({ report }) => report.refusals)
+  }
+
+  /** Which roots sidecars of the other replicas trust, by replica; undefined: it does not tell. */
+  trusts(): ReadonlyMap<string, ReplicaTrust | undefined> {
+    this.#forgetSilent()
+    return new Map([...this.#reports].map(([replica, { report }]) => [replica, report.trust]))
   }
 
   #forgetSilent(): void {

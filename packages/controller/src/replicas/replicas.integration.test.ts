@@ -112,6 +112,7 @@ describe('replicas that tell the leader', () => {
         replica: 'two',
         leader: () => address,
         refusals: () => refusals,
+        trust: () => undefined,
         certificates: manager(),
         domains,
         logger: silent(),
@@ -186,7 +187,14 @@ describe('what replicas have told', () => {
   })
 
   it('survives the way over JSON', () => {
-    const report = { replica: 'one', refusals: [refusal] }
+    const trust = {
+      signs: 'AA',
+      next: 'BB',
+      confirmed: ['AA'],
+      sidecars: { connected: 2, missing: 1, first: ['shop/a'] },
+      former: 0,
+    }
+    const report = { replica: 'one', refusals: [refusal], trust }
     expect(parseReplicaReport(JSON.parse(JSON.stringify(report)))).toEqual(report)
   })
 })

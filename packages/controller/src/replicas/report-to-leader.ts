@@ -8,6 +8,7 @@ import type { ControllerErrorCode } from '../errors.js'
 import { replicaName, replicaSubject } from './replica-name.js'
 import { REPORT_PERIOD_MS, type ReplicaReport } from './replica-report.js'
 import { REPORT_PATH } from './replica-server.js'
+import type { ReplicaTrust } from './replica-trust.js'
 
 /** What {@link reportToLeader} needs. */
 export interface ReportToLeaderOptions {
@@ -16,6 +17,8 @@ export interface ReportToLeaderOptions {
   /** `host:port` of the leader; undefined while this replica leads, or no one is known to. */
   readonly leader: () => string | undefined
   readonly refusals: () => readonly ObjectRefusals[]
+  /** Which roots its sidecars trust; undefined where the certificate provider never changes. */
+  readonly trust: () => ReplicaTrust | undefined
   readonly certificates: CertificateManager
   readonly domains: MeshDomains
   readonly logger: ProcessLogger
@@ -25,14 +28,15 @@ export interface ReportToLeaderOptions {
 const LOOK_MS = 500
 const REQUEST_MS = 5_000
 
-/** Tells the leader what sidecars of this replica refuse: soon after each change, and every few seconds. Ends with the signal. */
+/** Tells the leader what sidecars of this replica refuse, and which roots they trust: soon after each change, and every few seconds. Ends with the signal. */
 export async function reportToLeader(options: ReportToLeaderOptions, signal: AbortSignal): Promise<void> {
-  const { replica, leader, refusals, logger } = options
+  const { replica, leader, refusals, trust, logger } = options
   let told: { readonly leader: string; readonly text: string; readonly at: number } | undefined
   let failures = 0
   while (!signal.aborted) {
     const address = leader()
-    const report: ReplicaReport = { replica, refusals: refusals() }
+    const trusted = address === undefined ? undefined : trust()
+    const report: ReplicaReport = { replica, refusals: refusals(), ...(trusted && { trust: trusted }) }
     const text = JSON.stringify(report)
     const isTold =
       told !== undefined &&

@@ -48,6 +48,6 @@ export { LeafWriter, type Issuer, type LeafFields, type WrittenCertificate } fro
 export { generateRoot } from './certificate-authority.js'
 export { LeafKeys } from './leaf-keys.js'
 export { RemoteProvider, type RemoteAuthority, type RemoteProviderOptions } from './remote-provider.js'
-export { StagedProvider, type TrustPlan } from './staged-provider.js'
+export { type ConnectedSidecars, StagedProvider, type TrustPlan, type TrustState } from './staged-provider.js'
 export { SplitProvider } from './split-provider.js'
 export { issuanceLog, type IssuanceLog } from './issuance-log.js'

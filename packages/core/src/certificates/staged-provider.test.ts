@@ -73,7 +73,7 @@ describe('StagedProvider', () => {
     it('does not sign while a connected sidecar has not confirmed, and that sidecar is named', async () => {
       start({ signer: first, trusted: [] })
       let missing = ['shop/store-v1']
-      staged.confirmBy(() => missing)
+      staged.confirmBy(() => ({ count: 2, unconfirmed: missing }))
       staged.change({ signer: second, trusted: [] })
       await clock.pass(10 * MINUTE)
       expect(await issuer()).toBe(rootOf(first))

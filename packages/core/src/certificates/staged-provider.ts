@@ -15,9 +15,30 @@ export interface TrustPlan {
   readonly trusted: readonly CertificateProvider[]
 }
 
+/** Sidecars that are connected to this controller. */
+export interface ConnectedSidecars {
+  readonly count: number
+  /** Names of those that have not confirmed all that they were given. */
+  readonly unconfirmed: readonly string[]
+}
+
+/** How far this controller is in a change of the provider. Roots are named by their SHA-256 fingerprints. */
+export interface TrustState {
+  /** The root that signs here. */
+  readonly signs: string
+  /** The root that is to sign next; absent where none is to. */
+  readonly next?: string
+  /** Trusted roots that all connected sidecars have confirmed since they are trusted. */
+  readonly confirmed: readonly string[]
+  /** Absent unless a root is to be confirmed, or to sign next. */
+  readonly sidecars?: ConnectedSidecars
+}
+
 const AUTHORITY = 'workload' satisfies Authority
-/** Time for sidecars of other replicas, whose confirmations are not known here. */
+/** Time for sidecars of other replicas, where their confirmations are not known here. */
 const TRUST_FIRST_MS = 30_000
+/** Time in which policies with another root have been computed and sent, so that what sidecars confirm is about it. */
+const SENT_MS = 10_000
 /** Interval between two looks at who has confirmed. */
 const CONFIRM_MS = 1_000
 /** Sidecars that a message names. */
@@ -38,7 +59,11 @@ export class StagedProvider implements CertificateProvider {
   #plan: TrustPlan
   #signer: CertificateProvider
   #announced = ''
-  #unconfirmed: () => readonly string[] = () => []
+  #sidecars: () => ConnectedSidecars = () => ({ count: 0, unconfirmed: [] })
+  /** Undefined: this controller decides for itself. */
+  #mayChange: (() => boolean | undefined) | undefined
+  /** PEM of roots that all connected sidecars have confirmed. */
+  readonly #confirmed = new Set<string>()
   #ends: readonly (() => void)[] = []
   #cancelTimer: () => void = () => undefined
   #problem: Pick<ProviderFault, 'code' | 'message' | 'since'> | undefined
@@ -49,7 +74,10 @@ export class StagedProvider implements CertificateProvider {
     this.#bundle = new RootBundle(clock)
     this.#plan = plan
     this.#signer = plan.signer
-    for (const root of rootsOf(plan)) this.#since.set(root, Number.NEGATIVE_INFINITY)
+    for (const root of rootsOf(plan)) {
+      this.#since.set(root, Number.NEGATIVE_INFINITY)
+      this.#confirmed.add(root)
+    }
     this.#follow()
     this.#update()
   }
@@ -58,9 +86,29 @@ export class StagedProvider implements CertificateProvider {
     return this.#signer.name
   }
 
-  /** @param unconfirmed - names of connected sidecars that have not confirmed all that they were given */
-  confirmBy(unconfirmed: () => readonly string[]): void {
-    this.#unconfirmed = unconfirmed
+  /** Says who is connected, and has not confirmed all that it was given. */
+  confirmBy(sidecars: () => ConnectedSidecars): void {
+    this.#sidecars = sidecars
+  }
+
+  /**
+   * Lets another one decide when the next provider signs: the leader of several controllers, who knows the sidecars of all of them. Undefined: this controller decides
+   * for itself.
+   */
+  decideBy(mayChange: () => boolean | undefined): void {
+    this.#mayChange = mayChange
+  }
+
+  /** How far this controller is. */
+  trustState(): TrustState {
+    const { signer } = this.#plan
+    const isWaiting = signer !== this.#signer || this.#unsettled().length > 0
+    return {
+      signs: fingerprintOf(this.#signer),
+      ...(signer === this.#signer ? {} : { next: fingerprintOf(signer) }),
+      confirmed: [...this.#confirmed].map((root) => new X509Certificate(root).fingerprint256),
+      ...(isWaiting ? { sidecars: this.#sidecars() } : {}),
+    }
   }
 
   /** Takes up another plan. The next signer signs once sidecars trust its root. */
@@ -134,7 +182,10 @@ export class StagedProvider implements CertificateProvider {
     const now = this.#clock.now()
     const roots = rootsOf({ signer: this.#signer, trusted: [this.#plan.signer, ...this.#plan.trusted] })
     this.#since = new Map(roots.map((root) => [root, this.#since.get(root) ?? now]))
-    if (this.#plan.signer !== this.#signer && now >= this.#signsFrom() && this.#unconfirmed().length === 0) {
+    for (const root of this.#confirmed) if (!this.#since.has(root)) this.#confirmed.delete(root)
+    const sent = this.#unsettled().filter((root) => now >= (this.#since.get(root) ?? now) + SENT_MS)
+    if (sent.length > 0 && this.#sidecars().unconfirmed.length === 0) for (const root of sent) this.#confirmed.add(root)
+    if (this.#plan.signer !== this.#signer && this.#decide(now)) {
       this.#signer = this.#plan.signer
       this.#bundle.set(rootsOf({ ...this.#plan, signer: this.#signer }))
       this.#follow()
@@ -148,13 +199,25 @@ export class StagedProvider implements CertificateProvider {
 
   #schedule(): void {
     this.#cancelTimer()
-    const next = this.#plan.signer === this.#signer ? this.#bundle.nextChange() : this.#signsFrom()
+    const isWaiting = this.#plan.signer !== this.#signer || this.#unsettled().length > 0
+    const next = isWaiting ? this.#clock.now() : this.#bundle.nextChange()
     if (next === undefined) return
     this.#cancelTimer = this.#clock.setTimer(() => this.#update(), Math.max(CONFIRM_MS, next - this.#clock.now()))
   }
 
+  /** Roots of the plan that sidecars have not confirmed yet. */
+  #unsettled(): readonly string[] {
+    return [...this.#since.keys()].filter((root) => !this.#confirmed.has(root))
+  }
+
+  #decide(now: number): boolean {
+    return this.#mayChange?.() ?? (now >= this.#signsFrom() && this.#sidecars().unconfirmed.length === 0)
+  }
+
   #waitsFor(): string {
-    const missing = this.#unconfirmed()
+    const missing = this.#sidecars().unconfirmed
+    if (missing.length === 0 && this.#mayChange?.() === false)
+      return 'the leading controller has not decided yet; the status of its MeshRootCertificate tells what it waits for'
     if (missing.length === 0)
       return `sidecars learn to trust its root until ${new Date(this.#signsFrom()).toISOString()}`
     const named = missing.slice(0, MAX_NAMED).join(', ')
@@ -182,6 +245,10 @@ export class StagedProvider implements CertificateProvider {
         return [{ provider: provider.name, authority: AUTHORITY, code, severity: 'warning', message, since } as const]
       })
   }
+}
+
+function fingerprintOf(provider: CertificateProvider): string {
+  return new X509Certificate(provider.rootCertificate(AUTHORITY).chain).fingerprint256
 }
 
 /** PEM of the roots of all providers of a plan, each once, that of the signer first. */

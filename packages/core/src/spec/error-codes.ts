@@ -31,6 +31,8 @@ export const specErrorCodes = {
     'clients must present a certificate, but no source has a name, or a name is not valid in a certificate',
   OSM_SPEC_PROTOCOL: 'the application protocol is unknown, or conflicts with another one on the same port',
   OSM_SPEC_PROVIDER: 'a MeshRootCertificate does not name exactly one provider',
+  OSM_SPEC_TRUST_DOMAIN:
+    'a MeshRootCertificate is of another trust domain than the mesh; identities contain the trust domain, so that it cannot change while the mesh runs',
   OSM_SPEC_REFERENCE: 'a referenced object does not exist, or has an unsupported kind',
   OSM_SPEC_SCRIPT: 'a script is too long or invalid',
   OSM_SPEC_REF_NOT_PERMITTED:

@@ -70,7 +70,12 @@ export async function runController(
         clock: systemClock,
         rootKey: { algorithm: 'ECDSA' },
       }),
-      choose: (feed) => choicesOfObjects(feed.current(), OSM_NAMESPACE),
+      choose: (feed, isStart) =>
+        choicesOfObjects(feed.current(), {
+          osmNamespace: OSM_NAMESPACE,
+          trustDomain: meshDomains().trustDomain,
+          isStart,
+        }),
       osmNamespace: OSM_NAMESPACE,
       domains: meshDomains(),
       readSecret: async ({ name, key }) => secrets.text({ namespace: OSM_NAMESPACE, name }, key),

@@ -141,7 +141,11 @@ export function checkMeshRootCertificate(
       ),
     readsRootCertificates &&
       spec.trustDomain !== trustDomain &&
-      doubt('OSM_SPEC_NO_EFFECT', 'spec.trustDomain', `has no effect: the trust domain of this mesh is ${trustDomain}`),
+      fault(
+        'OSM_SPEC_TRUST_DOMAIN',
+        'spec.trustDomain',
+        `must be ${trustDomain}, that of the mesh, got ${JSON.stringify(spec.trustDomain)}`,
+      ),
   )
 }
 
