@@ -18,8 +18,8 @@ export const kinds = {
     works('TCPRoute', 'e2e/dataplane/tcp.test.ts'),
     works('TrafficSplit', ['e2e/dataplane/http-policy.test.ts', 'e2e/api/crds-upgrade.test.ts']),
     works('MeshConfig', ['e2e/api/crds-upgrade.test.ts', 'e2e/api/controller.test.ts']),
-    works('MeshRootCertificate', [storing, reviewing, 'e2e/dataplane/provider-rotation.test.ts'], {
-      note: 'each replica of the controller waits for its own sidecars before another provider signs; `status.state` is not written',
+    works('MeshRootCertificate', [storing, reviewing, 'e2e/cluster/tests/root-rotation.test.ts'], {
+      note: '`spec.role` in place of an intent; `status.state` has the words of OSM, and `passive`; `status.componentStatuses` is not written',
     }),
     works(
       'Egress',

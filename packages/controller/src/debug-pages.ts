@@ -135,10 +135,11 @@ function certificatesPage({
   provider,
   rotation,
   host,
-}: Pick<DebugSources, 'certificates' | 'provider' | 'rotation' | 'host'>): unknown {
+  catalog,
+}: Pick<DebugSources, 'certificates' | 'provider' | 'rotation' | 'host' | 'catalog'>): unknown {
   return {
     provider: { name: provider.name, faults: provider.faults() },
-    ...(rotation === undefined ? {} : { rotation: rotationPage(rotation, host) }),
+    ...(rotation === undefined ? {} : { rotation: rotationPage(rotation, { host, catalog }) }),
     roots: (['control-plane', 'workload'] as const).map((authority) => ({
       authority,
       root: certificates.getRootCertificate(authority),
@@ -149,9 +150,9 @@ function certificatesPage({
 }
 
 /** How far a change of the provider is on this controller. */
-function rotationPage(rotation: RotationView, host: DebugSources['host']): unknown {
+function rotationPage(rotation: RotationView, { host, catalog }: Pick<DebugSources, 'host' | 'catalog'>): unknown {
   const { signs, next, confirmed } = rotation.trustState()
-  const { count, unconfirmed } = connectedSidecars(host)
+  const { count, unconfirmed } = connectedSidecars(host, catalog)
   return {
     signs,
     ...(next !== undefined && { next }),

@@ -106,7 +106,7 @@ async function start(
     provider,
     signal,
   })
-  opened.confirmBy?.(() => connectedSidecars(host))
+  opened.confirmBy?.(() => connectedSidecars(host, catalog))
   const rules = new SpecRules({
     ...options.domains,
     osmNamespace: options.osmNamespace,

@@ -1,6 +1,6 @@
 import { type Emphasis, span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
-import type { CertificatesReport } from './certificates-report.js'
+import type { CertificatesReport, ReportedRotation } from './certificates-report.js'
 
 /** What one controller says. */
 export interface ControllerCertificates extends CertificatesReport {
@@ -25,7 +25,7 @@ export function areInOrder(controllers: readonly CertificatesReport[]): boolean 
   return controllers.every(({ provider }) => provider.faults.length === 0)
 }
 
-function renderOne({ provider, trusted }: CertificatesReport, color: boolean): readonly string[] {
+function renderOne({ provider, trusted, rotation }: CertificatesReport, color: boolean): readonly string[] {
   const rows = trusted.map(({ authority, subject, signs, certificates, expires, fingerprint }) => [
     span(authority),
     span(subject),
@@ -45,6 +45,11 @@ function renderOne({ provider, trusted }: CertificatesReport, color: boolean): r
       rows,
       { color },
     ),
+    ...(rotation === undefined ? [] : [sidecarsOf(rotation)]),
     ...(faults.length === 0 ? [] : ['', ...faults]),
   ]
+}
+
+function sidecarsOf({ sidecars: { connected, missing } }: ReportedRotation): string {
+  return `${connected - missing} of ${connected} connected sidecars have confirmed their configuration`
 }

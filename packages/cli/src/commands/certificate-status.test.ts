@@ -53,6 +53,12 @@ describe('osm certificate status', () => {
     expect(stdout).toContain('warning: provider vault does not sign yet [OSM_CERT_ROTATION]')
   })
 
+  it('shows how many sidecars a change waits for', async () => {
+    const rotation = { signs: 'AA', sidecars: { connected: 5, missing: 2 } }
+    const { stdout } = await status({ provider: { name: 'tresor', faults: [] }, trusted: [root], rotation })
+    expect(stdout).toContain('3 of 5 connected sidecars have confirmed their configuration')
+  })
+
   it('writes the same as JSON', async () => {
     const answer = { provider: { name: 'tresor', faults: [waiting] }, trusted: [root], certificates: [] }
     const { code, stdout } = await status(answer, '-o', 'json')

@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
 import { FakeClock } from '../../test/certificates/fake-clock.js'
@@ -91,6 +93,43 @@ describe('StagedProvider', () => {
       expect(await issuer()).toBe(rootOf(second))
       await clock.pass(2 * DAY)
       expect(staged.trustBundle()).toEqual([rootOf(second), rootOf(first)])
+    })
+
+    it('signs when the leader says so, and not before, whatever sidecars of this controller have confirmed', async () => {
+      start({ signer: first, trusted: [] })
+      let mayChange = false
+      staged.decideBy(() => mayChange)
+      staged.change({ signer: second, trusted: [first] })
+      await clock.pass(10 * MINUTE)
+      expect(await issuer()).toBe(rootOf(first))
+      expect(staged.faults()[0]?.message).toContain('the leading controller has not decided yet')
+      mayChange = true
+      await clock.pass(1_000)
+      expect(await issuer()).toBe(rootOf(second))
+    })
+
+    it('is confirmed once its root was sent and every connected sidecar has confirmed it', async () => {
+      const fingerprints = (...providers: readonly TresorProvider[]): readonly string[] =>
+        providers.map((provider) => new X509Certificate(rootOf(provider)).fingerprint256)
+      start({ signer: first, trusted: [] })
+      let unconfirmed = ['shop/store-v1']
+      staged.confirmBy(() => ({ count: 2, unconfirmed }))
+      expect(staged.trustState()).toEqual({ signs: fingerprints(first)[0], confirmed: fingerprints(first) })
+      staged.decideBy(() => false)
+      staged.change({ signer: second, trusted: [first] })
+      await clock.pass(MINUTE)
+      expect(staged.trustState()).toEqual({
+        signs: fingerprints(first)[0],
+        next: fingerprints(second)[0],
+        confirmed: fingerprints(first),
+        sidecars: { count: 2, unconfirmed },
+      })
+      unconfirmed = []
+      await clock.pass(1_000)
+      // A sidecar that connects later gets both roots from the beginning.
+      unconfirmed = ['shop/store-v2']
+      await clock.pass(1_000)
+      expect(staged.trustState().confirmed).toEqual(fingerprints(first, second))
     })
 
     it('never signs if it is given up before, and the previous one goes on at once', async () => {

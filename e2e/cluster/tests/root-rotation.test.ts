@@ -1,0 +1,266 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import { generateRoot } from '@osm-ts/core'
+import { VaultStandIn } from '@osm-ts/vault/testing'
+import { ensureCertManager } from '../../../tools/setup/cert-manager.mjs'
+import { ChildProgram } from '../../api/harness/index.js'
+import { works } from '../support/expectations.js'
+import { clusterTest } from '../support/failure-report.js'
+import { underLoad } from '../support/load.js'
+import { Mesh } from '../support/mesh.js'
+import { SharedCluster } from '../support/shared-cluster.js'
+import type { TestNamespace } from '../support/test-namespace.js'
+import { deployment, server } from '../support/workloads.js'
+import { waitUntil } from '../wait-until.js'
+
+const setUpTimeoutMs = 540_000
+const testTimeoutMs = 900_000
+const limitMs = 120_000
+const leastCalls = 20_000
+const http = 'http://server.rotated:8080/'
+const tcp = 'tcp://server.rotated:9000'
+/** Both loads together are a little more than the least in the time that three rotations take. */
+const pace = { callsAtATime: 8, callsPerSecond: 80 }
+
+let cluster: SharedCluster
+let mesh: Mesh
+let shop: TestNamespace
+let vault: VaultStandIn
+let certManager: ChildProgram
+let folder: string
+
+interface Rotation {
+  readonly from: string
+  readonly to: string
+  readonly state: string
+}
+
+const test = (name: string, run: () => Promise<void>): void => clusterTest(name, () => cluster, run, testTimeoutMs)
+
+/** The address by which machines of the cluster reach this one. */
+async function ownAddress(): Promise<string> {
+  const url = await cluster.kubectl.run(['config', 'view', '--minify', '-o', 'jsonpath={.clusters[0].cluster.server}'])
+  const socket = createSocket('udp4')
+  socket.connect(9, new URL(url).hostname)
+  await once(socket, 'connect')
+  const { address } = socket.address()
+  socket.close()
+  return address
+}
+
+/** The real cert-manager, as a program beside the API server, with an issuer for the mesh. */
+async function startCertManager(): Promise<void> {
+  const built = await ensureCertManager()
+  const crds = join(built, 'crds')
+  await cluster.kubectl.run(['apply', '--server-side', '-f', crds])
+  await cluster.kubectl.run(['wait', '--for=condition=Established', '-f', crds, '--timeout=60s'])
+  certManager = new ChildProgram({
+    name: 'cert-manager',
+    file: join(built, 'signer'),
+    args: [`--kubeconfig=${cluster.kubeconfig}`],
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+    logFile: join(folder, 'cert-manager.log'),
+  })
+  const { certificate, privateKey } = await generateRoot('workload', { algorithm: 'ECDSA' }, Date.now())
+  const { namespace } = mesh
+  await cluster.kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'issuer-root', namespace },
+        type: 'kubernetes.io/tls',
+        data: { 'tls.crt': btoa(certificate), 'tls.key': btoa(privateKey), 'ca.crt': btoa(certificate) },
+      },
+      {
+        apiVersion: 'cert-manager.io/v1',
+        kind: 'Issuer',
+        metadata: { name: 'osm-ca', namespace },
+        spec: { ca: { secretName: 'issuer-root' } },
+      },
+    ],
+  })
+}
+
+/** A Vault that speaks to the mesh by a role, and what the controller needs to log in. */
+async function startVault(): Promise<void> {
+  vault = await VaultStandIn.start(undefined, await ownAddress())
+  Object.assign(vault.appRole, { roleId: 'mesh', secretId: 'planted-secret-id' })
+  const { namespace } = mesh
+  const reads = { name: 'read-vault-secret', namespace }
+  await cluster.kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'vault', namespace },
+        stringData: { 'secret-id': 'planted-secret-id' },
+      },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'Role',
+        metadata: reads,
+        rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['vault'], verbs: ['get'] }],
+      },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: reads,
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: reads.name },
+        subjects: [{ kind: 'ServiceAccount', name: 'osm-controller', namespace }],
+      },
+    ],
+  })
+}
+
+/** Passive MeshRootCertificates of both: sidecars learn to trust their roots. */
+async function addRoots(): Promise<void> {
+  const { hostname: host, port } = new URL(vault.origin)
+  const { namespace } = mesh
+  const root = (name: string, provider: object): object => ({
+    apiVersion: 'config.openservicemesh.io/v1alpha2',
+    kind: 'MeshRootCertificate',
+    metadata: { name, namespace },
+    spec: { role: 'passive', provider },
+  })
+  const login = {
+    auth: { kind: 'appRole', role: 'mesh' },
+    token: { secretKeyRef: { name: 'vault', namespace, key: 'secret-id' } },
+  }
+  await cluster.kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      root('vault', { vault: { host, port: Number(port), protocol: 'http', role: 'openservicemesh', ...login } }),
+      root('cert-manager', {
+        certManager: { issuerName: 'osm-ca', issuerKind: 'Issuer', issuerGroup: 'cert-manager.io' },
+      }),
+    ],
+  })
+}
+
+/** State of each MeshRootCertificate, by name. */
+async function states(): Promise<Readonly<Record<string, string | undefined>>> {
+  const { items } = await cluster.kubectl.get<{
+    readonly items: readonly {
+      readonly metadata: { readonly name: string }
+      readonly status?: { readonly state?: string }
+    }[]
+  }>(['meshrootcertificates', '-n', mesh.namespace])
+  return Object.fromEntries(items.map(({ metadata, status }) => [metadata.name, status?.state]))
+}
+
+async function osm(...args: readonly string[]): Promise<Rotation> {
+  const { code, stdout, stderr } = await mesh.osm(
+    'certificate',
+    ...args,
+    '--osm-namespace',
+    mesh.namespace,
+    '-o',
+    'json',
+  )
+  if (code !== 0) throw new Error(`osm certificate ${args.join(' ')} failed with ${code}: ${stderr}`)
+  return JSON.parse(stdout) as Rotation
+}
+
+beforeAll(async () => {
+  cluster = SharedCluster.open()
+  folder = await mkdtemp(join(tmpdir(), 'osm-rotation-'))
+  mesh = await Mesh.install(cluster, {
+    name: 'rotation',
+    values: {
+      enablePermissiveTrafficPolicy: true,
+      // osm asks it.
+      enableDebugServer: true,
+      featureFlags: { enableMeshRootCertificate: true },
+      osmController: { replicaCount: 2 },
+    },
+  })
+  shop = await mesh.createNamespace('rotated')
+  const { image, name: namespace } = shop
+  await Promise.all([
+    startVault(),
+    startCertManager(),
+    shop.run(
+      deployment({ name: 'client', namespace, image }),
+      server({ name: 'server', namespace, image, ports: { 8080: 'http', 9000: 'tcp-server-first' }, replicas: 2 }),
+    ),
+  ])
+}, setUpTimeoutMs)
+
+afterAll(async () => {
+  await mesh.uninstall()
+  await vault.stop()
+  await certManager.stop()
+  await rm(folder, { recursive: true })
+}, setUpTimeoutMs)
+
+describe('roots of workload certificates, with two controllers', () => {
+  test('change from the built-in authority to Vault, to cert-manager and back without losing a request', async () => {
+    const [web, raw] = [shop.caller('deploy/client'), shop.caller('deploy/client')]
+    await Promise.all([works(web, http), works(raw, tcp)])
+    const rotations: Rotation[] = []
+    let isRotated = false
+    let made = (): number => 0
+    const done = async (ofTcp: () => number): Promise<void> => {
+      await addRoots()
+      for (const args of [['vault'], ['cert-manager'], []])
+        rotations.push(await osm('rotate', ...args, '--timeout', '4m'))
+      isRotated = true
+      await waitUntil('enough calls', async () => made() + ofTcp() >= leastCalls || undefined, {
+        timeoutMs: limitMs,
+        signal: AbortSignal.timeout(limitMs),
+      })
+    }
+    const raws = underLoad(raw, tcp, done, pace)
+    const webs = await underLoad(
+      web,
+      http,
+      async (ofHttp) => {
+        made = ofHttp
+        await raws
+      },
+      pace,
+    )
+    const { calls, lost } = await raws
+    expect([...webs.lost, ...lost]).toEqual([])
+    expect(webs.calls + calls).toBeGreaterThanOrEqual(leastCalls)
+    expect(isRotated).toBe(true)
+    expect(rotations.map(({ to, state }) => [to, state])).toEqual([
+      ['vault', 'active'],
+      ['cert-manager', 'active'],
+      [expect.stringMatching(/^osm-ca-bundle-next-/), 'active'],
+    ])
+  })
+
+  test('go back at once while the former one is trusted, and never to one that is not', async () => {
+    const back = await osm('rollback', 'cert-manager', '--timeout', '4m')
+    expect(back).toMatchObject({ to: 'cert-manager', state: 'active' })
+    await cluster.kubectl.run([
+      'patch',
+      'meshrootcertificate',
+      'vault',
+      '-n',
+      mesh.namespace,
+      '--type=merge',
+      '-p',
+      '{"spec":{"role":"inactive"}}',
+    ])
+    await waitUntil('vault to be inactive', async () => (await states()).vault === 'inactive' || undefined, {
+      timeoutMs: limitMs,
+      signal: AbortSignal.timeout(limitMs),
+    })
+    const refused = await mesh.osm('certificate', 'rollback', 'vault', '--osm-namespace', mesh.namespace)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('OSM_CLI_ROLLBACK')
+    await works(shop.caller('deploy/client'), http)
+  })
+})
