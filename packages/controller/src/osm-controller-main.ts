@@ -5,5 +5,5 @@ import { boundHeapGrowth, nodeHost, runProgram } from '@osm-ts/program'
 
 import { controllerProgram } from './controller-program.js'
 
-boundHeapGrowth(v8)
+boundHeapGrowth(v8, 50)
 await runProgram(controllerProgram, nodeHost(process))

@@ -5,5 +5,6 @@ import { boundHeapGrowth, nodeHost, runProgram } from '@osm-ts/program'
 
 import { injectorProgram } from './injector-program.js'
 
-boundHeapGrowth(v8)
+// Little of what it reads outlives a request, so that collections are cheap.
+boundHeapGrowth(v8, 25)
 await runProgram(injectorProgram, nodeHost(process))

@@ -8,7 +8,7 @@ import { boundHeapGrowth } from './heap-growth.js'
 describe('boundHeapGrowth', () => {
   it('gives V8 a flag that this Node.js knows', async () => {
     const setFlagsFromString = jest.fn<(flags: string) => void>()
-    boundHeapGrowth({ setFlagsFromString })
+    boundHeapGrowth({ setFlagsFromString }, 25)
     const [[flag]] = setFlagsFromString.mock.calls as [[string]]
     // V8 itself only warns of a flag that it does not know; the command line of Node.js refuses one.
     await promisify(execFile)(process.execPath, [flag, '-e', ''])

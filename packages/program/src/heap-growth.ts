@@ -4,12 +4,11 @@ export interface HeapFlags {
 }
 
 /**
- * By how many percent the heap may grow after a collection before the next one. Left alone, V8 lets a small heap grow to four times its size: what strangers
- * send to a webhook would stay in memory long after it was answered.
+ * Has V8 collect what is no longer used before a heap has grown by a share of its size. Left alone, V8 lets a small heap grow to four times its size: what
+ * strangers send to a webhook would stay in memory long after it was answered.
+ * @param percent - of the heap after a collection. Each collection takes time that is linear in what is alive: a program that keeps little in memory can afford a
+ * small share
  */
-const GROWTH_PERCENT = 50
-
-/** Has V8 collect what is no longer used before a heap has grown by half. Each collection takes time that is linear in what is alive. */
-export function boundHeapGrowth(v8: HeapFlags): void {
-  v8.setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
+export function boundHeapGrowth(v8: HeapFlags, percent: number): void {
+  v8.setFlagsFromString(`--heap-growing-percent=${percent}`)
 }

@@ -12,7 +12,7 @@ import { fullNamespace } from '../worst-objects.js'
 
 // A controller with its validating webhook, in its own process. Tells its parent where it listens, and its figures when it is asked.
 
-boundHeapGrowth(v8)
+boundHeapGrowth(v8, 50)
 const source = new TextSource()
 source.put(fullNamespace())
 let webhook = 0

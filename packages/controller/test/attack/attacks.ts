@@ -17,7 +17,7 @@ export interface AttackFigures {
   readonly attack: Attack
   /** Connections that attackers have made. */
   readonly connections: number
-  /** The longest that each peer has waited. */
+  /** The longest that each peer has waited, without the time in which the machine gave the servers no processor. */
   readonly slowest: Readonly<Record<PeerName, number>>
   /** The longest turn of the event loop of the servers, by the processor time that it took. */
   readonly longestBlockMs: number

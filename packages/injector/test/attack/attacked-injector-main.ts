@@ -19,7 +19,7 @@ import { namespaceOf, settingsOf } from '../fixture.js'
 
 // The webhook and the health server of an injector, in their own process. Tells its parent where they listen, and its figures when it is asked.
 
-boundHeapGrowth(v8)
+boundHeapGrowth(v8, 25)
 const { signal } = new AbortController()
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
 const provider = await TresorProvider.open({
