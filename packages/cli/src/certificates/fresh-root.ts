@@ -65,6 +65,6 @@ function freeSecret(base: string, roots: readonly RootObject[]): string {
   throw cliError(
     'OSM_CLI_ROTATION',
     `the Secrets ${base} and ${base}${NEXT} are both in use by MeshRootCertificates that are active or passive`,
-    'delete the passive one when it has no certificates in force; see osm certificate status',
+    'name the passive one to have it sign, or delete it when it has no certificates in force; see osm certificate status',
   )
 }

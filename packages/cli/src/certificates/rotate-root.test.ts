@@ -67,6 +67,14 @@ describe('a rotation by the command line', () => {
     expect(changes).toEqual([])
   })
 
+  it('waits on for a rotation that has been begun', async () => {
+    edit('old', { role: 'passive', state: 'issuingRollback' })
+    edit('next', { role: 'active', state: 'issuingRollout', issuing: yes })
+    await expect(rotateTo('next', target)).resolves.toMatchObject({ from: 'next', to: 'next', state: 'active' })
+    expect(changes).toEqual([])
+    expect(time).toBeGreaterThan(0)
+  })
+
   it('stops at the timeout with what it waits for, and restores the role', async () => {
     leader = () => edit('next', { state: 'validatingRollout', trusted: no('replica b: 1 of 2 sidecars') })
     await expect(rotateTo('next', target)).rejects.toMatchObject({

@@ -33,6 +33,7 @@ export interface RotationResult {
 }
 
 const POLL_MS = 1_000
+const REPLACED = 'all certificates to be replaced'
 
 /**
  * Has another MeshRootCertificate sign: first every sidecar trusts its root, then the roles are exchanged. What stops it before the other one signs restores the roles.
@@ -43,8 +44,11 @@ export async function rotateTo(name: string, target: RotationTarget): Promise<Ro
   const roots = await target.roots()
   const former = activeOf(roots)
   const next = named(roots, name)
-  if (next === former) return { from: name, to: name, ...(await outcome(name, target)) }
   const until = deadline(target)
+  if (next === former) {
+    await waitFor(name, target, until, isReplaced, REPLACED)
+    return { from: name, to: name, ...(await outcome(name, target)) }
+  }
   if (next.role !== 'passive') await target.setRole(name, 'passive')
   await restoring(target, { [name]: next.role }, () =>
     waitFor(name, target, until, isTrusted, 'sidecars to trust its root'),
@@ -85,7 +89,7 @@ async function exchange(from: string, to: string, target: RotationTarget, until:
     await waitFor(to, target, until, ({ issuing }) => issuing?.isTrue === true, 'it to sign')
   })
   target.tell(`${to} signs; certificates of ${from} are being replaced`)
-  await waitFor(to, target, until, ({ state }) => state === 'active', 'all certificates to be replaced')
+  await waitFor(to, target, until, isReplaced, REPLACED)
   return { from, to, ...(await outcome(to, target)) }
 }
 
@@ -197,6 +201,10 @@ function named(roots: readonly RootObject[], name: string): RootObject {
 
 function isTrusted({ role, trusted }: RootObject): boolean {
   return role === 'passive' && trusted?.isTrue === true
+}
+
+function isReplaced({ state, issuing }: RootObject): boolean {
+  return state === 'active' && issuing?.isTrue === true
 }
 
 function deadline({ timeoutMs, now }: RotationTarget): number {

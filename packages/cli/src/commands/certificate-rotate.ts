@@ -26,6 +26,8 @@ interface RotateFlags {
 const RIGHTS = `
 A role has to allow list and patch of meshrootcertificates, and list of deployments and pods, in the namespace of the control plane. With get and create of
 pods/portforward there, and spec.observability.enableDebugServer: true in the MeshConfig, sidecars of each controller are counted.`
+const FRESH_RIGHTS = `
+For a fresh root, it has to allow create of meshrootcertificates, and create and delete of secrets, too.`
 
 /** `osm certificate rotate` */
 export function addCertificateRotate(parent: Command, host: CommandHost): void {
@@ -44,7 +46,7 @@ or osm certificate rollback to go back. Ctrl-C only ends the command: the contro
 
 The mesh must read MeshRootCertificates: osm.featureFlags.enableMeshRootCertificate in the values of the chart. In a standalone mesh, change spec.role
 in its folder instead.
-${RIGHTS} For a fresh root: create of meshrootcertificates, and create and delete of secrets.
+${RIGHTS}${FRESH_RIGHTS}
 
 Examples:
   osm certificate rotate

@@ -94,7 +94,10 @@ export class RootRotation {
     // What is not in force yet cannot be told from what was before.
     if (facts.length === 0 || (rotation.isPending && rotation.fault === undefined)) return
     if (!facts.every(({ name }) => this.#isSettled(name))) return
-    for (const [name, decision] of decideRotation(facts, await this.#replicas(signal))) {
+    const decisions = [...decideRotation(facts, await this.#replicas(signal))]
+    // A leader that ends between two writings leaves two that sign rather than none.
+    const signsFirst = decisions.sort(([, a], [, b]) => signs(b) - signs(a))
+    for (const [name, decision] of signsFirst) {
       const served = this.#options.served(name)
       const before = served?.status
       const status = statusOf(decision, before, clock.now())
@@ -149,6 +152,10 @@ export class RootRotation {
       }),
     ]
   }
+}
+
+function signs({ issuing }: RootDecision): number {
+  return issuing.status === 'True' ? 1 : 0
 }
 
 function faultOf(role: string, { fault }: RootRotationOptions['rotation']): RotationFault | undefined {

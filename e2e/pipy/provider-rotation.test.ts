@@ -1,0 +1,3 @@
+import { describeProviderRotation } from '../dataplane/support/describe-provider-rotation.js'
+
+describeProviderRotation('pipy', { goesBack: false })
