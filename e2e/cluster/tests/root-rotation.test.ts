@@ -281,4 +281,19 @@ describe('roots of workload certificates, with two controllers', () => {
     expect(refused.stderr).toContain('OSM_CLI_ROLLBACK')
     await works(shop.caller('deploy/client'), http)
   })
+
+  test('stay in the trust domain of the mesh', async () => {
+    const tresor = { ca: { secretRef: { name: 'osm-ca-bundle', namespace: mesh.namespace } } }
+    const foreign = {
+      apiVersion: 'config.openservicemesh.io/v1alpha2',
+      kind: 'MeshRootCertificate',
+      metadata: { name: 'foreign', namespace: mesh.namespace },
+      spec: { role: 'passive', trustDomain: 'other.example', provider: { tresor } },
+    }
+    const { code, stderr } = await cluster.kubectl.try(['apply', '-f', '-'], { input: JSON.stringify(foreign) })
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(
+      'spec.trustDomain: must be cluster.local, that of the mesh, got "other.example" [OSM_SPEC_TRUST_DOMAIN]',
+    )
+  })
 })
