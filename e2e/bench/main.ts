@@ -19,6 +19,7 @@ import { measurePeers } from './peers/peers.js'
 import { measurePipy } from './pipy.js'
 import { measureRecomputation } from './recomputation.js'
 import { measureColdStart } from './scale/cold-start.js'
+import { measureConnections } from './scale/connections.js'
 import { measureLarge } from './scale/large.js'
 import { measureEndpoints, measureScale } from './scale/scale.js'
 import { measureSoak } from './soak/soak.js'
@@ -52,6 +53,7 @@ const names = [
   'containment',
   'scale',
   'endpoints',
+  'connections',
   'peers',
   'cold-start',
   'permissive',
@@ -69,7 +71,7 @@ const names = [
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
-const named: readonly string[] = ['cluster', 'endpoints', 'peers']
+const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'peers']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -236,6 +238,14 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       ...(values.quick
         ? { services: 100, affected: [60], warmUp: 3, rounds: 10 }
         : { services: 1000, affected: [100, 500], warmUp: 20, rounds: 100 }),
+      replicas: 2,
+      programs: scalePrograms,
+    }),
+  connections: () =>
+    measureConnections({
+      ...(values.quick
+        ? { services: 100, connected: 100, reconnected: 50, turns: 2 }
+        : { services: 1000, connected: 1000, reconnected: 500, turns: 8 }),
       replicas: 2,
       programs: scalePrograms,
     }),

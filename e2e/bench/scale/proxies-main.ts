@@ -1,4 +1,6 @@
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, type SecureContext } from 'node:tls'
+
+import { backoffMs } from '@osm-ts/driver-api/toolkit'
 
 import type { PreparedProxy, ProxiesCommand, ProxiesReport, RecordedAnswers } from './proxies.js'
 import { SimulatedProxy } from './proxy.js'
@@ -17,6 +19,10 @@ interface Waiting {
   message?: Uint8Array
 }
 
+/** As Envoy, which waits for up to twice 500 ms first, and for 30 s at most. */
+const RETRY = { firstMs: 250, lastMs: 30_000 }
+const OPENED_AT_ONCE = 16
+
 const references = new ReferenceReader()
 const proxies = new Map<number, SimulatedProxy>()
 const configuredAt = new Map<number, bigint>()
@@ -25,6 +31,9 @@ const recording = new Set<number>()
 const recorded = new Map<number, Map<string, Uint8Array[]>>()
 const waiting = new Set<Waiting>()
 const errors: string[] = []
+const contexts = new Map<number, { readonly roots: string; readonly chain: string; readonly context: SecureContext }>()
+/** Times that this process was told to connect, or to disconnect. */
+let attempts = 0
 let lastAt = 0n
 let awaitConfigured: { readonly id: number; readonly count: number } | undefined
 
@@ -32,17 +41,42 @@ const report = (message: ProxiesReport): void => {
   if (process.connected) process.send?.(message)
 }
 
-function connect({ server, proxies: list, record, retries = 0 }: Connect): void {
+async function connect({ server, proxies: list, record, retries = 0 }: Connect): Promise<void> {
   configuredAt.clear()
   for (const index of record ?? []) recording.add(index)
   errors.length = 0
-  for (const proxy of list) open(server, proxy, retries)
+  attempts += 1
+  const attempt = attempts
+  for (const [n, proxy] of list.entries()) {
+    // A connection whose first message waits until all others are opened takes the place of one that has something to say.
+    if (n % OPENED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
+    if (attempt !== attempts) return
+    open({ server, prepared: proxy, context: contextOf(server, proxy) }, retries)
+  }
 }
 
-/** @param retries - how often a connection that ends before it is configured is created again */
-function open(server: Connect['server'], prepared: PreparedProxy, retries: number): void {
-  const { index, nodeId, chain, privateKey } = prepared
-  const context = createSecureContext({ ca: server.roots, cert: chain, key: privateKey })
+/** A proxy has its key parsed before it connects; here one process would parse all of them whenever they reconnect. */
+function contextOf({ roots }: Connect['server'], { index, chain, privateKey }: PreparedProxy): SecureContext {
+  const known = contexts.get(index)
+  if (known?.roots === roots && known.chain === chain) return known.context
+  const context = createSecureContext({ ca: roots, cert: chain, key: privateKey })
+  contexts.set(index, { roots, chain, context })
+  return context
+}
+
+interface Opening {
+  readonly server: Connect['server']
+  readonly prepared: PreparedProxy
+  readonly context: SecureContext
+}
+
+/**
+ * @param retries - how often a connection that ends before it is configured is created again
+ * @param failures - how often it has ended
+ */
+function open(opening: Opening, retries: number, failures = 0): void {
+  const { server, prepared, context } = opening
+  const { index, nodeId } = prepared
   const proxy = new SimulatedProxy({
     port: server.port,
     serverName: server.serverName,
@@ -66,9 +100,17 @@ function open(server: Connect['server'], prepared: PreparedProxy, retries: numbe
     },
     onError: (error) => {
       proxy.close()
-      if (retries === 0 || configuredAt.has(index)) errors.push(`proxy ${index}: ${error.message}`)
-      // One that has been replaced or told to end since is no one's any more.
-      else if (proxies.get(index) === proxy) open(server, prepared, retries - 1)
+      if (failures === retries || configuredAt.has(index)) {
+        errors.push(`proxy ${index}: ${error.message}`)
+        return
+      }
+      setTimeout(
+        () => {
+          // One that has been replaced or told to end since is no one's any more.
+          if (proxies.get(index) === proxy) open(opening, retries, failures + 1)
+        },
+        backoffMs(failures + 1, RETRY, Math.random),
+      )
     },
   })
   proxies.set(index, proxy)
@@ -97,7 +139,7 @@ function tellReached(each: Waiting): void {
 process.on('message', (command: ProxiesCommand) => {
   switch (command.type) {
     case 'connect':
-      connect(command)
+      void connect(command)
       report({ type: 'done', id: command.id })
       break
     case 'configured':
@@ -126,6 +168,7 @@ process.on('message', (command: ProxiesCommand) => {
       break
     }
     case 'disconnect':
+      attempts += 1
       for (const proxy of proxies.values()) proxy.close()
       proxies.clear()
       report({ type: 'done', id: command.id })

@@ -1,0 +1,100 @@
+import { round, type Summary, summarize } from '../statistics.js'
+import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
+import type { PreparedProxy, Proxies, ProxyServer } from './proxies.js'
+import { type ScalePrograms, step, withWorld } from './scale-environment.js'
+
+/** What is measured. */
+export interface ConnectionsOptions {
+  readonly services: number
+  readonly replicas: number
+  /** Proxies that connect for the first time, all at once. */
+  readonly connected: number
+  /** Proxies that reconnect, all at once. */
+  readonly reconnected: number
+  /** Reconnects that are measured; controller and floor take turns. */
+  readonly turns: number
+  readonly programs: ScalePrograms
+}
+
+/** Of one server. */
+export interface ConnectionCosts {
+  /** The first connections; the controller issues certificates meanwhile. */
+  readonly first: { readonly lastMs: number; readonly cpuMs: number }
+  /** Reconnects: until the last is configured, and the mean processor time. */
+  readonly again: { readonly lastMs: Summary; readonly cpuMs: number }
+  /** Resident memory with all first connections. */
+  readonly residentMiB: number
+}
+
+/** What connections cost the controller and a bare gRPC server that sends the same bytes. */
+export interface Connections {
+  readonly services: number
+  readonly connected: number
+  readonly reconnected: number
+  readonly controller: ConnectionCosts
+  readonly floor: ConnectionCosts
+}
+
+/** A server with proxies of its own. */
+interface Connected {
+  readonly pid: number
+  readonly server: ProxyServer
+  readonly proxies: Proxies
+  readonly again: { readonly ms: number[]; cpuMs: number }
+}
+
+const CONNECT_MS = 120_000
+const RETRIES = 100
+/** What ends costs a server as well, and belongs to nothing that is measured. */
+const ENDING_MS = 1000
+
+/** Connects many proxies at once for the first time, and some again in turns. */
+export async function measureConnections(options: ConnectionsOptions): Promise<Connections> {
+  const { services, replicas, connected, reconnected, turns, programs } = options
+  const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected }
+  return withWorld(size, programs, async (environment) => {
+    const { controller, floor, server, floorServer, proxies, floorProxies } = environment
+    const returning = environment.certificates.proxies.slice(0, reconnected)
+    const sides = {
+      controller: { pid: controller.pid, server, proxies, again: { ms: [], cpuMs: 0 } },
+      floor: { pid: floor.pid, server: floorServer, proxies: floorProxies, again: { ms: [], cpuMs: 0 } },
+    }
+    const first = {
+      controller: await measureFirst(sides.controller, () => environment.connect(true)),
+      floor: await measureFirst(sides.floor, () => environment.connectFloor()),
+    }
+    for (let turn = 1; turn <= turns; turn += 1)
+      await step(`reconnects, turn ${turn}`, async () => {
+        for (const side of Object.values(sides)) await reconnect(side, returning)
+      })
+    const costs = ({ again }: Connected, figures: Omit<ConnectionCosts, 'again'>): ConnectionCosts => ({
+      ...figures,
+      again: { lastMs: summarize(again.ms), cpuMs: round(again.cpuMs / turns) },
+    })
+    return {
+      services,
+      connected,
+      reconnected,
+      controller: costs(sides.controller, first.controller),
+      floor: costs(sides.floor, first.floor),
+    }
+  })
+}
+
+async function measureFirst(
+  { pid }: Connected,
+  connect: () => Promise<readonly number[]>,
+): Promise<Omit<ConnectionCosts, 'again'>> {
+  const before = await cpuSecondsOf(pid)
+  const times = await step('first connections', connect)
+  const cpuMs = round(((await cpuSecondsOf(pid)) - before) * 1000)
+  return { first: { lastMs: round(Math.max(...times)), cpuMs }, residentMiB: round(await residentMiBOf(pid)) }
+}
+
+async function reconnect({ pid, server, proxies, again }: Connected, returning: readonly PreparedProxy[]) {
+  await proxies.disconnect()
+  await new Promise((resolve) => setTimeout(resolve, ENDING_MS))
+  const before = await cpuSecondsOf(pid)
+  again.ms.push(Math.max(...(await proxies.connect(server, returning, CONNECT_MS, { retries: RETRIES }))))
+  again.cpuMs += ((await cpuSecondsOf(pid)) - before) * 1000
+}
