@@ -18,6 +18,8 @@ export interface IdentityCredentialsOptions {
 
 /** Pauses between attempts double from the first to the last: a provider may be unavailable for long, and identities are many. */
 const RETRY = { firstMs: 2_000, lastMs: 60_000 } as const
+/** Proxies that lose their connection wait for 30 s at most before they return. */
+const KEEP_MS = 60_000
 
 interface Entry {
   readonly account: ServiceAccountRef
@@ -26,31 +28,39 @@ interface Entry {
   /** Services that the last issue was requested for. */
   services: string
   cancelRetry: (() => void) | undefined
+  /** Keeps the certificate from being released while it has no user. */
+  cancelRelease: (() => void) | undefined
   /** In a row. */
   failures: number
 }
 
 /**
  * Service certificates of the identities whose proxies are connected: one for each identity, shared by its proxies, reissued when the set of services
- * behind the identity changes, released when the last proxy has gone.
+ * behind the identity changes, released a minute after the last proxy has gone: when many reconnect at once, none of them is signed for again.
  */
 export class IdentityCredentials {
   readonly #options: IdentityCredentialsOptions
   readonly #entries = new Map<string, Entry>()
+  #keeps = true
 
   constructor(options: IdentityCredentialsOptions) {
     this.#options = options
   }
 
-  /** Follows announcements of the certificate manager until the signal aborts. */
+  /** Follows announcements of the certificate manager until the signal aborts. From then on nothing is kept without a user. */
   async run(signal: AbortSignal): Promise<void> {
-    for await (const announcement of this.#options.certificates.subscribe(signal)) {
-      if (announcement.type === 'missed') for (const entry of this.#entries.values()) this.#offer(entry)
-      if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
-      const { commonName } = announcement.certificate
-      for (const entry of this.#entries.values()) {
-        if (this.#refOf(entry).commonName === commonName) this.#offer(entry)
+    try {
+      for await (const announcement of this.#options.certificates.subscribe(signal)) {
+        if (announcement.type === 'missed') for (const entry of this.#entries.values()) this.#offer(entry)
+        if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
+        const { commonName } = announcement.certificate
+        for (const entry of this.#entries.values()) {
+          if (this.#refOf(entry).commonName === commonName) this.#offer(entry)
+        }
       }
+    } finally {
+      this.#keeps = false
+      for (const [key, entry] of this.#entries) if (entry.users === 0) this.#release(key, entry)
     }
   }
 
@@ -67,16 +77,19 @@ export class IdentityCredentials {
       users: 0,
       services: '',
       cancelRetry: undefined,
+      cancelRelease: undefined,
       failures: 0,
     }
     this.#entries.set(key, entry)
     entry.users += 1
+    entry.cancelRelease?.()
+    entry.cancelRelease = undefined
     try {
       this.#ensure(entry)
       yield* entry.credential.watch(signal)
     } finally {
       entry.users -= 1
-      if (entry.users === 0) this.#forget(key, entry)
+      if (entry.users === 0) this.#keepForNow(key, entry)
     }
   }
 
@@ -95,6 +108,8 @@ export class IdentityCredentials {
   }
 
   #ensure(entry: Entry): void {
+    // The next user asks for what is missing then.
+    if (entry.users === 0) return
     const services = this.#options.servicesOf(entry.account)
     const key = services.map(nameKey).sort().join(' ')
     if (entry.credential.current !== undefined && entry.services === key) return
@@ -104,7 +119,7 @@ export class IdentityCredentials {
     this.#options.certificates.issueCertificate({ kind: 'service', serviceAccount: entry.account, services }).then(
       (certificate) => {
         entry.failures = 0
-        if (entry.users > 0) entry.credential.set(certificate.credential())
+        entry.credential.set(certificate.credential())
       },
       (error: unknown) => {
         const retryMs = Math.min(RETRY.lastMs, RETRY.firstMs * 2 ** entry.failures)
@@ -117,8 +132,8 @@ export class IdentityCredentials {
           },
           'a service certificate could not be issued; the last one stays in force',
         )
-        if (entry.users === 0) return
         entry.services = ''
+        if (entry.users === 0) return
         entry.cancelRetry = this.#options.setTimer(() => {
           this.#ensure(entry)
         }, retryMs)
@@ -132,10 +147,16 @@ export class IdentityCredentials {
       entry.credential.set(certificate.credential())
   }
 
-  #forget(key: string, entry: Entry): void {
+  #keepForNow(key: string, entry: Entry): void {
     entry.cancelRetry?.()
+    entry.cancelRetry = undefined
+    if (this.#keeps) entry.cancelRelease = this.#options.setTimer(() => this.#release(key, entry), KEEP_MS)
+    else this.#release(key, entry)
+  }
+
+  #release(key: string, entry: Entry): void {
+    entry.cancelRelease?.()
     entry.credential.close()
-    if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
     this.#options.certificates.releaseCertificate(this.#refOf(entry))
   }
