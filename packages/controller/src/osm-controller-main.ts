@@ -5,5 +5,8 @@ import { boundHeapGrowth, nodeHost, runProgram } from '@osm-ts/program'
 
 import { controllerProgram } from './controller-program.js'
 
-boundHeapGrowth(v8, 50)
+/** A start keeps most of what it allocates: collections in between would only copy it. */
+const START_UP_MS = 10_000
+
+setTimeout(() => boundHeapGrowth(v8, 50), START_UP_MS).unref()
 await runProgram(controllerProgram, nodeHost(process))
