@@ -97,7 +97,7 @@ function issuingOf(
   { isNext, goesOn }: { readonly isNext: boolean; readonly goesOn: boolean },
   replicas: readonly ReplicaFacts[],
 ): RootFinding {
-  if (isNext) return { status: 'True', reason: 'Issuing', message: 'signs certificates of workloads' }
+  if (isNext) return { status: 'True', reason: 'Issuing', message: signsMessage(replicas) }
   const waiting =
     fault?.message ?? (root === undefined ? 'its provider is not open yet' : waitsFor(root, replicas, true))
   if (goesOn)
@@ -110,6 +110,11 @@ function issuingOf(
         }
   if (role === 'passive') return { status: 'False', reason: 'Passive', message: 'is trusted and does not sign' }
   return { status: 'False', reason: fault?.code ?? 'Waiting', message: waiting ?? 'more than one is active' }
+}
+
+function signsMessage(replicas: readonly ReplicaFacts[]): string {
+  const former = replicas.reduce((sum, { trust }) => sum + (trust?.former ?? 0), 0)
+  return former === 0 ? 'signs certificates of workloads' : `signs; ${former} certificates of former roots are in force`
 }
 
 function stateOf(

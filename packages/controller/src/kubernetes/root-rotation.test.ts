@@ -142,6 +142,7 @@ describe('RootRotation', () => {
     others.set('two', { ...settled, signs: NEXT })
     await lead()
     expect(states()).toEqual(['issuingRollback', 'issuingRollout'])
+    expect(condition('next', 'Issuing')?.message).toBe('signs; 4 certificates of former roots are in force')
     own = { ...settled, signs: NEXT }
     await lead()
     expect(states()).toEqual(['passive', 'active'])

@@ -197,6 +197,11 @@ describe('what replicas have told', () => {
     const report = { replica: 'one', refusals: [refusal], trust }
     expect(parseReplicaReport(JSON.parse(JSON.stringify(report)))).toEqual(report)
   })
+
+  it('is without what it says of roots where that is unreadable', () => {
+    const trust = { signs: 'AA', confirmed: ['AA'], former: 0, sidecars: { connected: 'two' } }
+    expect(parseReplicaReport({ replica: 'one', refusals: [], trust })).toEqual({ replica: 'one', refusals: [] })
+  })
 })
 
 describe('the address of a replica', () => {
