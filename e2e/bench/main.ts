@@ -244,8 +244,8 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
   connections: () =>
     measureConnections({
       ...(values.quick
-        ? { services: 100, connected: 100, reconnected: 50, turns: 2 }
-        : { services: 1000, connected: 1000, reconnected: 500, turns: 8 }),
+        ? { services: 100, connected: 100, reconnected: 50, turns: 2, noOpSeconds: 5 }
+        : { services: 1000, connected: 1000, reconnected: 500, turns: 8, noOpSeconds: 20 }),
       replicas: 2,
       programs: scalePrograms,
     }),

@@ -2,6 +2,7 @@ import { round, type Summary, summarize } from '../statistics.js'
 import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
 import type { PreparedProxy, Proxies, ProxyServer } from './proxies.js'
 import { type ScalePrograms, step, withWorld } from './scale-environment.js'
+import { measureNoOps, type NoOpFigures } from './storms.js'
 
 /** What is measured. */
 export interface ConnectionsOptions {
@@ -13,7 +14,9 @@ export interface ConnectionsOptions {
   readonly reconnected: number
   /** Reconnects that are measured; controller and floor take turns. */
   readonly turns: number
-  readonly programs: ScalePrograms
+  /** For which writes that change nothing are measured. */
+  readonly noOpSeconds: number
+  readonly programs: ScalePrograms & { readonly reader: string }
 }
 
 /** Of one server. */
@@ -22,8 +25,8 @@ export interface ConnectionCosts {
   readonly first: { readonly lastMs: number; readonly cpuMs: number }
   /** Reconnects: until the last is configured, and the mean processor time. */
   readonly again: { readonly lastMs: Summary; readonly cpuMs: number }
-  /** Resident memory with all first connections. */
-  readonly residentMiB: number
+  /** Resident memory with all first connections, and at the end of the benchmark. */
+  readonly residentMiB: { readonly connected: number; readonly last: number }
 }
 
 /** What connections cost the controller and a bare gRPC server that sends the same bytes. */
@@ -33,6 +36,8 @@ export interface Connections {
   readonly reconnected: number
   readonly controller: ConnectionCosts
   readonly floor: ConnectionCosts
+  /** With all of them connected. */
+  readonly noOps: NoOpFigures
 }
 
 /** A server with proxies of its own. */
@@ -43,14 +48,18 @@ interface Connected {
   readonly again: { readonly ms: number[]; cpuMs: number }
 }
 
+/** What a first connection is measured by. */
+type FirstCosts = Pick<ConnectionCosts, 'first'> & { readonly connectedMiB: number }
+
 const CONNECT_MS = 120_000
+const WRITES_PER_SECOND = 200
 const RETRIES = 100
 /** What ends costs a server as well, and belongs to nothing that is measured. */
 const ENDING_MS = 1000
 
-/** Connects many proxies at once for the first time, and some again in turns. */
+/** Connects many proxies at once for the first time, has the API server report what changes nothing, and connects some again in turns. */
 export async function measureConnections(options: ConnectionsOptions): Promise<Connections> {
-  const { services, replicas, connected, reconnected, turns, programs } = options
+  const { services, replicas, connected, reconnected, turns, noOpSeconds, programs } = options
   const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected }
   return withWorld(size, programs, async (environment) => {
     const { controller, floor, server, floorServer, proxies, floorProxies } = environment
@@ -63,32 +72,38 @@ export async function measureConnections(options: ConnectionsOptions): Promise<C
       controller: await measureFirst(sides.controller, () => environment.connect(true)),
       floor: await measureFirst(sides.floor, () => environment.connectFloor()),
     }
+    const noOps = await step('writes that change nothing', () =>
+      measureNoOps(environment, {
+        perSecond: WRITES_PER_SECOND,
+        seconds: noOpSeconds,
+        readerProgram: programs.reader,
+      }),
+    )
     for (let turn = 1; turn <= turns; turn += 1)
       await step(`reconnects, turn ${turn}`, async () => {
         for (const side of Object.values(sides)) await reconnect(side, returning)
       })
-    const costs = ({ again }: Connected, figures: Omit<ConnectionCosts, 'again'>): ConnectionCosts => ({
-      ...figures,
+    const costs = async ({ pid, again }: Connected, { first, connectedMiB }: FirstCosts): Promise<ConnectionCosts> => ({
+      first,
       again: { lastMs: summarize(again.ms), cpuMs: round(again.cpuMs / turns) },
+      residentMiB: { connected: connectedMiB, last: round(await residentMiBOf(pid)) },
     })
     return {
       services,
       connected,
       reconnected,
-      controller: costs(sides.controller, first.controller),
-      floor: costs(sides.floor, first.floor),
+      controller: await costs(sides.controller, first.controller),
+      floor: await costs(sides.floor, first.floor),
+      noOps,
     }
   })
 }
 
-async function measureFirst(
-  { pid }: Connected,
-  connect: () => Promise<readonly number[]>,
-): Promise<Omit<ConnectionCosts, 'again'>> {
+async function measureFirst({ pid }: Connected, connect: () => Promise<readonly number[]>): Promise<FirstCosts> {
   const before = await cpuSecondsOf(pid)
   const times = await step('first connections', connect)
   const cpuMs = round(((await cpuSecondsOf(pid)) - before) * 1000)
-  return { first: { lastMs: round(Math.max(...times)), cpuMs }, residentMiB: round(await residentMiBOf(pid)) }
+  return { first: { lastMs: round(Math.max(...times)), cpuMs }, connectedMiB: round(await residentMiBOf(pid)) }
 }
 
 async function reconnect({ pid, server, proxies, again }: Connected, returning: readonly PreparedProxy[]) {
