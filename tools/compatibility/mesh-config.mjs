@@ -121,6 +121,9 @@ export const meshConfig = {
     later('observability.remoteLogging.endpoint', 'pipy', reading),
     works('certificate.{serviceCertValidityDuration,certKeyBitSize}', ['e2e/dataplane/continuity.test.ts', resolving]),
     works('certificate.keyAlgorithm', resolving, { note: 'new; ECDSA, where OSM had RSA only' }),
+    works('certificate.serviceCertificates', ['e2e/dataplane/proxy-keys.test.ts', resolving], {
+      note: 'new; perProxy sends no keys to sidecars, shared is the form of OSM',
+    }),
     works('certificate.ingressGateway.{subjectAltNames,validityDuration}', [outside, resolving], {
       note: '`<account>.<namespace>.<trust domain>` where no workload of the mesh can have that identity; OSM allowed every name',
     }),

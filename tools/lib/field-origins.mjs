@@ -34,6 +34,7 @@ export const fieldOrigins = {
     'observability.tracing.sampledFraction': 'osm-edge',
     'observability.remoteLogging': 'osm-edge',
     'certificate.keyAlgorithm': 'osm-ts',
+    'certificate.serviceCertificates': 'osm-ts',
     'featureFlags.enableAccessControlPolicy': 'osm-edge',
     'featureFlags.enableAccessCertPolicy': 'osm-edge',
     'featureFlags.enableSidecarActiveHealthChecks': 'osm-edge',

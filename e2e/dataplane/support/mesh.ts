@@ -88,7 +88,14 @@ export async function startTestMesh(
   peer?: TestMesh,
   sidecarClass = 'envoy',
   loaded?: LoadedClass,
-  { envoy, ...settings }: Pick<MeshOptions, 'maxDrainMs'> & { readonly envoy?: string } = {},
+  {
+    envoy,
+    environment,
+    ...settings
+  }: Pick<MeshOptions, 'maxDrainMs'> & {
+    readonly envoy?: string
+    readonly environment?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')
@@ -126,7 +133,7 @@ export async function startTestMesh(
         noteCrash(`the sidecar of ${event.namespace}/${event.instance}: ${event.detail ?? ''}`)
     },
     signal: abort.signal,
-    environment: { ...process.env, OSM_DEFAULT_SIDECAR_CLASS: sidecarClass, ...loaded?.environment },
+    environment: { ...process.env, OSM_DEFAULT_SIDECAR_CLASS: sidecarClass, ...loaded?.environment, ...environment },
   })
   const stop = async (): Promise<void> => {
     await mesh.stop()

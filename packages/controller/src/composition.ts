@@ -22,6 +22,7 @@ import { Container, ContainerModule, type ServiceIdentifier } from 'inversify'
 import { DriverRunner } from './driver-runner.js'
 import { SnapshotInstances } from './instances.js'
 import type { ControllerOptions } from './options.js'
+import { serviceCertificateMode } from './service-certificate-mode.js'
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol(name)
 
@@ -117,7 +118,7 @@ function meshCatalog({ options, feed }: Surroundings): ContainerModule {
 }
 
 /** The proxy control plane: the host of drivers, and the drivers of all classes. */
-function proxyControlPlane({ options, feed, signal }: Surroundings): ContainerModule {
+function proxyControlPlane({ options, feed, provider, signal }: Surroundings): ContainerModule {
   const { osmNamespace, domains, logger, metrics } = options
   return new ContainerModule(({ bind }) => {
     bind(tokens.broker).toResolvedValue(() => new Broker())
@@ -143,6 +144,7 @@ function proxyControlPlane({ options, feed, signal }: Surroundings): ContainerMo
           domains,
           configurator: configurator.forDrivers(),
           servicesOf: (account) => catalog.endpoints.listServicesForIdentity(account).items,
+          serviceCertificates: serviceCertificateMode(configurator, provider, signal),
           connectionCap: () => configurator.current().sidecar.maxDataPlaneConnections,
           broker,
           metrics,

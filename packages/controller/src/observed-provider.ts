@@ -39,6 +39,9 @@ export function observedProvider(provider: CertificateProvider, metrics: Metrics
     get name() {
       return provider.name
     },
+    get signsPublicKeys() {
+      return provider.signsPublicKeys
+    },
     async sign(request, signal) {
       const start = performance.now()
       try {

@@ -1,4 +1,5 @@
 import {
+  type CertificateErrorCode,
   type CertificateProvider,
   unsupportedFields,
   type MeshCatalog,
@@ -27,7 +28,7 @@ export interface ProblemSources {
   readonly catalog: MeshCatalog
   readonly registry: DriverRegistry
   readonly drivers: () => readonly DriverState[]
-  readonly provider: Pick<CertificateProvider, 'faults'>
+  readonly provider: Pick<CertificateProvider, 'faults' | 'name' | 'signsPublicKeys'>
 }
 
 /** Kinds that ask a sidecar for something that not every class can do. */
@@ -83,7 +84,19 @@ function troubledProvider({ feed, configurator, provider }: ProblemSources): rea
     object === undefined
       ? {}
       : { object: objectRef(object), origin: feed.locate(objectKey(object), field) ?? object.origin, field }
-  return provider.faults().map(({ code, severity, message }) => ({ code, severity, message, ...place }))
+  const problems: Problem[] = provider
+    .faults()
+    .map(({ code, severity, message }) => ({ code, severity, message, ...place }))
+  const { serviceCertificates } = configurator.current().certificate
+  if (serviceCertificates === 'perProxy' && !provider.signsPublicKeys)
+    problems.push({
+      code: 'OSM_CERT_KEY_PROOF' satisfies CertificateErrorCode,
+      severity: 'warning',
+      message: `provider ${provider.name} signs only for keys that are with the control plane; service certificates are shared, and sidecars are sent their keys`,
+      ...place,
+      ...(object && { field: `${field}.serviceCertificates` }),
+    })
+  return problems
 }
 
 /** What objects request and the class that most proxies are of can't do. */

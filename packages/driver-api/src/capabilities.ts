@@ -42,6 +42,7 @@ export const optionalFeatures = [
   'withdrawal-of-open-connections',
   'workload-end',
   'plugins',
+  'proxy-key-certificates',
 ] as const
 
 /** One of {@link optionalFeatures}. */

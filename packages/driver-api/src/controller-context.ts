@@ -9,8 +9,10 @@ import type { PolicyUpdate } from './policy/policy.js'
 export interface Credential {
   /** PEM, leaf first. */
   readonly chain: string
-  /** PEM, PKCS#8. Secret. */
+  /** PEM, PKCS#8. Secret. Empty where {@link key} says who holds it. */
   readonly privateKey: string
+  /** `proxy`: the chain is for the key of the proxy certificate, which the sidecar has in a file. Absent: the key comes with the chain. */
+  readonly key?: 'proxy'
   /** RFC 3339. */
   readonly expiry: string
   /** Hexadecimal, lower case. */
@@ -110,10 +112,22 @@ export interface PolicySource {
   }
 }
 
+/** How a driver takes the service certificate of a proxy. */
+export interface IdentityOptions {
+  /** `proxy`: the sidecar of this session can use the key of its proxy certificate. The class declares the feature `proxy-key-certificates`. */
+  readonly key?: 'proxy'
+}
+
 /** Certificates, limited to the needs of a driver. */
 export interface DriverCertificates {
-  /** Yields the service certificate of that proxy's identity, then each replacement. */
-  identity(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<Credential>
+  /**
+   * Yields the service certificate of that proxy's identity, then each replacement. Where the mesh gives each proxy a certificate of its own and `options` allow it,
+   * it is for the public key that the proxy has proven to hold in this session, and has {@link Credential.key}. A session that replaces its key begins again, with
+   * a handshake.
+   *
+   * @throws OsmError with code `OSM_PROXY_KEY` if no certificate can be issued for the key of the proxy
+   */
+  identity(proxy: ProxyRef, signal: AbortSignal, options?: IdentityOptions): AsyncIterable<Credential>
   /** Yields the roots of service certificates, then each later set. */
   trustBundles(signal: AbortSignal): AsyncIterable<TrustBundle>
   /**

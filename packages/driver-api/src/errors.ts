@@ -54,6 +54,10 @@ export const driverErrorCodes = {
   OSM_PROXY_UNKNOWN: 'the workload of the proxy in the certificate does not exist',
   OSM_PROXY_EVICTED:
     'the proxy was evicted: its workload is gone, a newer stream took its place, or the connection cap is reached',
+  OSM_PROXY_KEY:
+    'no service certificate is issued for the key of a proxy certificate: it is not ECDSA on P-256 or P-384, or RSA of 2048 to 4096 bits',
+  OSM_PROXY_SHARED_KEY:
+    'a sidecar of a class that can use the key of its proxy certificate cannot, and is sent a shared one; it is older than its class',
   OSM_PART_UNKNOWN: 'the host has no policy part with that hash',
   OSM_POLICY_INVALID: 'a policy part is not valid for its schema',
   OSM_CREDENTIAL_DENIED: 'the credential reference is not in the policy of the requesting proxy',

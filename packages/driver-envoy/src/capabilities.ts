@@ -43,6 +43,7 @@ export const capabilities: Capabilities = {
     'probes-http',
     'probes-https',
     'probes-tcp',
+    'proxy-key-certificates',
     'rate-limit-global',
     'rate-limit-local-http',
     'rate-limit-local-tcp',

@@ -46,6 +46,8 @@ export class FakeHost {
   readonly reports: ApplyReport[] = []
   readonly observations: ProxyObservation[] = []
   readonly ended: string[] = []
+  /** Whether drivers that can take it get certificates for the keys of proxies. */
+  serviceCertificates: 'shared' | 'perProxy' = 'shared'
   readonly logs: {
     readonly level: string
     readonly fields: Readonly<Record<string, unknown>>
@@ -68,6 +70,8 @@ export class FakeHost {
   readonly #before = new Map<string, readonly PartRef[]>()
   readonly #pages = new Map<string, Parameters<DebugHandlers['register']>[1]>()
   readonly #known = new Set<string>()
+  /** DER of the certificates that sessions have begun with. */
+  readonly #peers = new Map<string, Uint8Array>()
   readonly #class: string
   #sessions = 0
   #revision = 0
@@ -214,7 +218,8 @@ export class FakeHost {
         }),
       },
       certManager: {
-        identity: ({ identity }, signal) => this.#latest(this.#identities, identity).watch(signal),
+        identity: ({ identity, session }, signal, { key } = {}) =>
+          this.#identity(identity, signal, key === 'proxy' ? this.#peers.get(session) : undefined),
         trustBundles: (signal) => this.roots.watch(signal),
         credentials: (_, ref, signal) =>
           ref.kind === 'secret' ? this.#latest(this.#secrets, `${ref.namespace}/${ref.name}`).watch(signal) : nothing(),
@@ -247,6 +252,7 @@ export class FakeHost {
     if (uuid === '') throw new OsmError('OSM_PROXY_UNAUTHENTICATED', 'that is no proxy certificate')
     if (!this.#known.has(commonName)) throw new OsmError('OSM_PROXY_UNKNOWN', 'that workload does not exist')
     this.#sessions += 1
+    this.#peers.set(`session-${this.#sessions}`, peer)
     return {
       uuid: uuid as ProxyUUID,
       identity: identity as ServiceIdentity,
@@ -255,6 +261,14 @@ export class FakeHost {
       class: this.#class,
       commonName,
       session: `session-${this.#sessions}`,
+    }
+  }
+
+  /** The certificate of an identity, or one for the key of a peer, issued again whenever that of the identity is. */
+  async *#identity(identity: string, signal: AbortSignal, peer: Uint8Array | undefined): AsyncIterable<Credential> {
+    for await (const shared of this.#latest(this.#identities, identity).watch(signal)) {
+      const own = peer !== undefined && this.serviceCertificates === 'perProxy'
+      yield own ? this.services.issueFor(peer, `${identity}.${TRUST_DOMAIN}`) : shared
     }
   }
 

@@ -9,6 +9,8 @@ export interface TestAuthority {
   readonly bundle: TrustBundle
   /** A certificate for clients and servers. */
   issue(commonName: string, options?: LeafOptions): Credential
+  /** A certificate for a key that somebody else holds: that of a certificate, in DER. */
+  issueFor(certificate: Uint8Array, commonName: string): Credential
 }
 
 /** What a certificate says beside its common name. */
@@ -121,6 +123,11 @@ function authority(root: {
   return {
     certificate: root.pem,
     bundle: { id: root.id, certificates: [root.pem] },
+    issueFor(holder, commonName) {
+      const { publicKey } = new X509Certificate(holder)
+      const leaf = certificate(commonName, publicKey, root.issuer, root.key, { dns: [commonName] })
+      return { chain: leaf.pem, privateKey: '', key: 'proxy', expiry: leaf.expiry, serialNumber: leaf.serialNumber }
+    },
     issue(commonName, { dns = [commonName], ...others } = {}) {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const leaf = certificate(commonName, publicKey, root.issuer, root.key, { dns, ...others })

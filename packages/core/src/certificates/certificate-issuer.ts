@@ -1,6 +1,7 @@
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
 import { abandonable, type Abandonable } from '../async/abandonable.js'
+import type { CertificatePlan } from './certificate-record.js'
 import type { CertificateProvider } from './certificate-provider.js'
 import type { CertificateSettings } from './certificate-settings.js'
 import type { CertificateNames } from './certificate-subject.js'
@@ -8,7 +9,8 @@ import type { Certificate } from './certificate.js'
 import type { Clock, Random } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
 import type { IssuanceLog } from './issuance-log.js'
-import { issueLeaf } from './issue-leaf.js'
+import { issueLeaf, signedCertificate } from './issue-leaf.js'
+import { type KeyHolder, publicKeyOf } from './key-holder.js'
 import type { KeyPair, KeySpec } from './key-pair.js'
 import type { LeafKind } from './kinds.js'
 import { LeafKeys } from './leaf-keys.js'
@@ -52,15 +54,19 @@ export class CertificateIssuer {
     else signal.addEventListener('abort', () => this.#close(), { once: true })
   }
 
-  /** @throws OsmError with a code of `OSM_CERT_*` */
-  async issue(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
+  /** @throws OsmError with a code of `OSM_CERT_*`, or `OSM_PROXY_KEY` */
+  async issue(plan: CertificatePlan): Promise<Certificate<LeafKind>> {
     const { issuanceLog, provider } = this.#options
+    const { names, holder } = plan
     try {
-      const certificate = await this.#semaphore.run(() => this.#request(names, validityMs), tooMany)
-      issuanceLog?.issued(names, provider.name, certificate)
+      const certificate = await this.#semaphore.run(
+        () => (holder === undefined ? this.#request(plan) : this.#requestFor(holder, plan)),
+        tooMany,
+      )
+      issuanceLog?.issued(names, provider.name, certificate, holder)
       return certificate
     } catch (error) {
-      issuanceLog?.refused(names, provider.name, error)
+      issuanceLog?.refused(names, provider.name, error, holder)
       if (isOsmError(error)) throw error
       const message = error instanceof Error ? error.message : 'no reason given'
       throw new OsmError<CertificateErrorCode>(
@@ -71,8 +77,8 @@ export class CertificateIssuer {
     }
   }
 
-  async #request(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
-    const { provider, clock } = this.#options
+  async #request({ names, validityMs }: CertificatePlan): Promise<Certificate<LeafKind>> {
+    const { provider } = this.#options
     const settings = this.#options.settings()
     const wanted = { ...names, key: settings.key }
     const waiting = this.#waiting.take(wanted)
@@ -82,15 +88,39 @@ export class CertificateIssuer {
     }
     let pair: KeyPair | undefined
     const takeKey = async (spec: KeySpec): Promise<KeyPair> => (pair = waiting?.pair ?? (await this.#keys.take(spec)))
-    // A provider that ignores the signal is not waited for.
-    const attempt = abandonable((signal) => issueLeaf(provider, request, signal, takeKey))
-    this.#attempts.add(attempt)
-    const cancelTimer = clock.setTimer(() => attempt.abandon(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
     try {
-      return await attempt.done
+      return await this.#attempt(names, (signal) => issueLeaf(provider, request, signal, takeKey))
     } catch (error) {
       if (pair !== undefined && awaitsApproval(error)) this.#waiting.keep({ request, pair })
       throw error
+    }
+  }
+
+  /** For a key that stays where it is. */
+  async #requestFor(holder: KeyHolder, { names, validityMs }: CertificatePlan): Promise<Certificate<LeafKind>> {
+    const { provider, settings } = this.#options
+    const request = {
+      ...names,
+      ...publicKeyOf(holder),
+      validityMs: validityMs ?? this.#lifetime(names.kind, settings()),
+      csr: () => {
+        throw noProof(provider.name, names.commonName)
+      },
+    }
+    return this.#attempt(names, async (signal) => signedCertificate(names, await provider.sign(request, signal)))
+  }
+
+  /** A provider that ignores the signal is not waited for. */
+  async #attempt(
+    { commonName }: CertificateNames,
+    work: (signal: AbortSignal) => Promise<Certificate<LeafKind>>,
+  ): Promise<Certificate<LeafKind>> {
+    const { provider, clock } = this.#options
+    const attempt = abandonable(work)
+    this.#attempts.add(attempt)
+    const cancelTimer = clock.setTimer(() => attempt.abandon(timedOut(provider.name, commonName)), TIMEOUT_MS)
+    try {
+      return await attempt.done
     } finally {
       cancelTimer()
       this.#attempts.delete(attempt)
@@ -126,6 +156,13 @@ function awaitsApproval(error: unknown): boolean {
 
 function tooMany(): OsmError {
   return new OsmError<CertificateErrorCode>('OSM_CERT_ISSUE', `${MAX_WAITING} requests for certificates wait already`)
+}
+
+function noProof(provider: string, commonName: string): OsmError {
+  return new OsmError<CertificateErrorCode>(
+    'OSM_CERT_KEY_PROOF',
+    `provider ${provider} wants a request for ${commonName} that the key has signed, and the key is with the proxy`,
+  )
 }
 
 function timedOut(provider: string, commonName: string): OsmError {

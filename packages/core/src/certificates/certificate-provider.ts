@@ -26,7 +26,11 @@ export interface SigningRequest<K extends LeafKind = LeafKind> extends LeafNames
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer
   readonly algorithm: KeyAlgorithm
-  /** Writes the request as PKCS#10 in PEM, for authorities that want proof of the key. Holds no secret. */
+  /**
+   * Writes the request as PKCS#10 in PEM, for authorities that want proof of the key. Holds no secret.
+   *
+   * @throws OsmError with code `OSM_CERT_KEY_PROOF` if the key is not here: a provider that calls this must not say that it {@link CertificateProvider.signsPublicKeys}
+   */
   csr(): string
 }
 
@@ -72,6 +76,11 @@ export interface CertificateProvider {
    * a key or token.
    */
   sign(request: SigningRequest, signal: AbortSignal): Promise<SignedLeaf>
+  /**
+   * True if the provider signs public keys for workloads whose owner proves by other means that it holds the private one. False: it wants a request signed by the
+   * key, and so cannot sign for keys that stay with proxies.
+   */
+  readonly signsPublicKeys: boolean
   /** The root that signs now. */
   rootCertificate(authority: Authority): RootCertificate
   /** PEM of every root to be trusted, the one that signs first. More than one while a root is being replaced. */

@@ -2,6 +2,7 @@ import type { CertificateNames } from './certificate-subject.js'
 import type { Certificate } from './certificate.js'
 import type { Clock, Random } from './clock.js'
 import type { RotationReason } from './certificate-manager.js'
+import type { KeyHolder } from './key-holder.js'
 import type { LeafKind } from './kinds.js'
 
 /** Certificates are replaced at some point of this stretch of their life, each at its own. */
@@ -13,6 +14,8 @@ const RETRY = { firstMs: 1_000, lastMs: 60_000, atLeastMs: 250 } as const
 export interface CertificatePlan {
   readonly names: CertificateNames
   readonly validityMs: number | undefined
+  /** Who holds the key; absent: it is made with the certificate. */
+  readonly holder?: KeyHolder
 }
 
 /** One certificate of the manager: what is wanted, what is in force, and when to see to it again. */

@@ -16,6 +16,7 @@ import { readsAsServerName, serverNameOf } from '../identity/server-name.js'
 import { principalOf, spiffeIdOf } from '../identity/service-identity.js'
 import type { LeafNames } from './certificate-provider.js'
 import type { CertificateErrorCode } from './errors.js'
+import type { KeyHolder } from './key-holder.js'
 import type { LeafKind } from './kinds.js'
 
 /** One sidecar, about to be admitted. */
@@ -31,6 +32,8 @@ export interface ServiceSubject {
   readonly serviceAccount: ServiceAccountRef
   /** In any order; a changed set gets a new certificate. */
   readonly services: readonly MeshService[]
+  /** Absent: a key is made with the certificate, and sidecars of the identity share both. */
+  readonly holder?: KeyHolder
 }
 
 /** A server of the control plane. */
@@ -61,7 +64,8 @@ export type CertificateSubject = ProxySubject | ServiceSubject | ControlPlaneSub
  */
 export type CertificateRef =
   | { readonly kind: 'proxy'; readonly commonName: ProxyCommonName }
-  | { readonly kind: 'service'; readonly commonName: Principal }
+  /** `holder` is that of the key, where there is one. */
+  | { readonly kind: 'service'; readonly commonName: Principal; readonly holder?: string }
   | { readonly kind: 'control-plane'; readonly commonName: string }
   | { readonly kind: 'outside'; readonly commonName: string }
 
@@ -90,7 +94,11 @@ export function certificateRef(subject: CertificateSubject, domains: MeshDomains
     case 'proxy':
       return { kind: 'proxy', commonName: proxyCommonName(subject, domains.trustDomain) }
     case 'service':
-      return { kind: 'service', commonName: principalOf(subject.serviceAccount, domains.trustDomain) }
+      return {
+        kind: 'service',
+        commonName: principalOf(subject.serviceAccount, domains.trustDomain),
+        ...(subject.holder && { holder: subject.holder.id }),
+      }
     case 'control-plane':
       return { kind: 'control-plane', commonName: `${subject.name}.${domains.trustDomain}` }
     case 'outside':

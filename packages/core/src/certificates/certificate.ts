@@ -11,7 +11,7 @@ export interface CertificateFields<K extends CertificateKind> {
   readonly commonName: string
   /** PEM, leaf first, root left out unless this is the root. */
   readonly chain: string
-  /** PEM, PKCS#8. Secret. Roots come without. */
+  /** PEM, PKCS#8. Secret. Roots, and certificates for the key of a proxy, come without. */
   readonly privateKey?: string
   /** Left out for a root, which issued itself. */
   readonly issuingCA?: Certificate<'root'>
@@ -64,17 +64,23 @@ export class Certificate<K extends CertificateKind = CertificateKind> {
   /**
    * PEM, PKCS#8. Secret: hand it to the process that needs it and to nothing else.
    *
-   * @throws OsmError with code `OSM_CERT_NO_KEY` for a root, whose key stays with its provider
+   * @throws OsmError with code `OSM_CERT_NO_KEY` if the key is elsewhere: with the provider, or with a proxy
    */
   privateKey(): string {
     if (this.#privateKey !== undefined) return this.#privateKey
     throw new OsmError<CertificateErrorCode>('OSM_CERT_NO_KEY', `${this.toString()} comes without its private key`)
   }
 
+  /** The certificate of a proxy that has the key, as it goes over the driver contract. Holds no secret. */
+  credentialWithoutKey(): Credential {
+    const { chain, expiration, serialNumber } = this
+    return { chain, privateKey: '', key: 'proxy', expiry: new Date(expiration).toISOString(), serialNumber }
+  }
+
   /**
    * The certificate as it goes over the driver contract. Secret.
    *
-   * @throws OsmError with code `OSM_CERT_NO_KEY` for a root
+   * @throws OsmError with code `OSM_CERT_NO_KEY` as {@link privateKey}
    */
   credential(): Credential {
     return {
@@ -106,7 +112,7 @@ export class Certificate<K extends CertificateKind = CertificateKind> {
 /** The certificate of one sidecar, for its connection to the control plane. */
 export type ProxyCertificate = Certificate<'proxy'>
 
-/** The certificate of a service identity, shared by the sidecars of that identity, for connections between sidecars. */
+/** The certificate of a service identity, for connections between sidecars: shared by the sidecars of that identity, or of one of them for its own key. */
 export type ServiceCertificate = Certificate<'service'>
 
 /** The certificate of a control-plane server. */

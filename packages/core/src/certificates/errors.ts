@@ -28,6 +28,8 @@ export const certificateErrorCodes = {
   OSM_CERT_RELEASED: 'the proxy of a certificate was released; neither its certificate nor its name is used again',
   OSM_CERT_CLOSED: 'a certificate was requested while the process was shutting down',
   OSM_CERT_NO_KEY: 'the private key of a certificate without a private key was requested',
+  OSM_CERT_KEY_PROOF:
+    'the certificate provider wants a request signed by the key, and the key is with the proxy: Vault and cert-manager do',
   OSM_CERT_CA_INVALID:
     'a root cannot sign certificates of the mesh: it is not a CA, or sidecars do not support its key type',
   OSM_CERT_CA_EXPIRED: 'a root has expired, or is not valid yet',

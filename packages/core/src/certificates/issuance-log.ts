@@ -2,6 +2,7 @@ import { isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import type { CertificateNames } from './certificate-subject.js'
 import type { Certificate } from './certificate.js'
+import type { KeyHolder } from './key-holder.js'
 import { authorityOf, type LeafKind } from './kinds.js'
 
 /** Who requests certificates of a kind, and what proves that they may have them. */
@@ -17,13 +18,18 @@ const PROOFS: Readonly<Record<LeafKind, { readonly askedBy: string; readonly pro
 
 /** Told of every certificate that was issued or refused. */
 export interface IssuanceLog {
-  issued(names: CertificateNames, provider: string, certificate: Certificate): void
-  refused(names: CertificateNames, provider: string, error: unknown): void
+  /** @param holder - who holds the key, if it was not made with the certificate */
+  issued(names: CertificateNames, provider: string, certificate: Certificate, holder?: KeyHolder): void
+  refused(names: CertificateNames, provider: string, error: unknown, holder?: KeyHolder): void
 }
 
 /** Writes one audit line for each certificate that is issued or refused. No line holds a key, a token or a whole request. */
 export function issuanceLog(logger: Logger): IssuanceLog {
-  const about = ({ kind, commonName, dnsNames, uris }: CertificateNames, provider: string) => ({
+  const about = (
+    { kind, commonName, dnsNames, uris }: CertificateNames,
+    provider: string,
+    holder: KeyHolder | undefined,
+  ) => ({
     audit: 'certificate',
     kind,
     commonName,
@@ -32,17 +38,19 @@ export function issuanceLog(logger: Logger): IssuanceLog {
     authority: authorityOf(kind),
     provider,
     ...PROOFS[kind],
+    keyHolder: holder === undefined ? 'control plane' : 'proxy',
+    ...(holder && { proxy: holder.commonName }),
   })
   return {
-    issued: (names, provider, { serialNumber, expiration }) => {
+    issued: (names, provider, { serialNumber, expiration }, holder) => {
       logger.info(
-        { ...about(names, provider), serialNumber, notAfter: new Date(expiration).toISOString() },
+        { ...about(names, provider, holder), serialNumber, notAfter: new Date(expiration).toISOString() },
         'certificate issued',
       )
     },
-    refused: (names, provider, error) => {
+    refused: (names, provider, error, holder) => {
       const code = isOsmError(error) ? error.code : 'OSM_CERT_ISSUE'
-      logger.warn({ ...about(names, provider), code }, 'certificate refused')
+      logger.warn({ ...about(names, provider, holder), code }, 'certificate refused')
     },
   }
 }

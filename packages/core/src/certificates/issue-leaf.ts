@@ -1,4 +1,4 @@
-import type { CertificateProvider, LeafNames, LeafRequest, SigningRequest } from './certificate-provider.js'
+import type { CertificateProvider, LeafNames, LeafRequest, SignedLeaf, SigningRequest } from './certificate-provider.js'
 import { Certificate } from './certificate.js'
 import { writeCertificateRequest } from './certificate-request.js'
 import { generateKeyPairFor, type KeyPair, type KeySpec } from './key-pair.js'
@@ -19,16 +19,25 @@ export async function issueLeaf<K extends LeafKind>(
   signal.throwIfAborted()
   const { key, ...wanted } = request
   const pair = await takeKey(key)
-  const { chain, root, notBefore, expiration, serialNumber } = await provider.sign(signingRequest(wanted, pair), signal)
+  return signedCertificate(request, await provider.sign(signingRequest(wanted, pair), signal), pair.privateKey)
+}
+
+/**
+ * What a provider has signed, as a certificate.
+ *
+ * @param privateKey - PEM; absent where the key is not here
+ */
+export function signedCertificate<K extends LeafKind>(
+  { kind, commonName }: Pick<LeafNames<K>, 'kind' | 'commonName'>,
+  { root, ...signed }: SignedLeaf,
+  privateKey?: string,
+): Certificate<K> {
   return new Certificate({
-    kind: request.kind,
-    commonName: request.commonName,
-    chain,
-    privateKey: pair.privateKey,
+    ...signed,
+    kind,
+    commonName,
     issuingCA: root,
-    notBefore,
-    expiration,
-    serialNumber,
+    ...(privateKey !== undefined && { privateKey }),
   })
 }
 

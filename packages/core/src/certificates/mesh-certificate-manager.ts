@@ -56,10 +56,11 @@ export class MeshCertificateManager implements CertificateManager {
     const plan: CertificatePlan = {
       names: certificateNames(subject, this.#options.domains),
       validityMs: options.validityMs,
+      ...(subject.kind === 'service' && subject.holder && { holder: subject.holder }),
     }
     if (subject.kind === 'proxy' && this.#proxies.state(proxyKey(subject)) === 'released')
       throw released(plan.names.commonName)
-    const certificate = options.keep === false ? this.#issuer.issue(plan.names, plan.validityMs) : this.#ensure(plan)
+    const certificate = options.keep === false ? this.#issuer.issue(plan) : this.#ensure(plan)
     return certificate
   }
 
@@ -124,7 +125,7 @@ export class MeshCertificateManager implements CertificateManager {
   }
 
   async #ensure(plan: CertificatePlan): Promise<Certificate<LeafKind>> {
-    const key = keyOf(plan.names)
+    const key = keyOf(refOf(plan))
     const held = this.#records.get(key)
     const record = held ?? new CertificateRecord(plan)
     if (held === undefined) this.#records.set(key, record)
@@ -145,7 +146,7 @@ export class MeshCertificateManager implements CertificateManager {
 
   /** Issues until the certificate has the names that are wanted by then. */
   async #run(record: CertificateRecord, requested: boolean): Promise<Certificate<LeafKind>> {
-    const key = keyOf(record.plan.names)
+    const key = keyOf(refOf(record.plan))
     for (;;) {
       const plan = record.plan
       let certificate: Certificate<LeafKind>
@@ -170,7 +171,7 @@ export class MeshCertificateManager implements CertificateManager {
       await other.then(ignore, ignore)
     }
     this.#assertHeld(key, record)
-    const issue = this.#issuer.issue(plan.names, plan.validityMs).finally(() => this.#inFlight.delete(key))
+    const issue = this.#issuer.issue(plan).finally(() => this.#inFlight.delete(key))
     this.#inFlight.set(key, issue)
     const certificate = await issue
     this.#assertHeld(key, record)
@@ -237,12 +238,13 @@ export class MeshCertificateManager implements CertificateManager {
   }
 }
 
-function keyOf({ kind, commonName }: { readonly kind: LeafKind; readonly commonName: string }): string {
-  return `${kind}/${commonName}`
+function keyOf(ref: CertificateRef): string {
+  const holder = ref.kind === 'service' ? (ref.holder ?? '') : ''
+  return `${ref.kind}/${ref.commonName}/${holder}`
 }
 
-function refOf({ names: { kind, commonName } }: CertificatePlan): CertificateRef {
-  return { kind, commonName } as CertificateRef // certificateNames made the name for the kind
+function refOf({ names: { kind, commonName }, holder }: CertificatePlan): CertificateRef {
+  return { kind, commonName, ...(holder && { holder: holder.id }) } as CertificateRef // certificateNames made the name for the kind
 }
 
 function released(commonName: string): OsmError {

@@ -54,6 +54,8 @@ const SHORTENED = 0.1
 /** Certificates of one authority of the mesh from an authority outside the process. */
 export class RemoteProvider implements CertificateProvider {
   readonly name: string
+  /** The protocols of Vault and cert-manager take PKCS#10, and both check its signature. */
+  readonly signsPublicKeys = false
   readonly #options: RemoteProviderOptions
   readonly #bundle: RootBundle
   readonly #health: ProviderHealth

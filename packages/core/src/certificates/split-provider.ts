@@ -15,6 +15,10 @@ export class SplitProvider implements CertificateProvider {
     return this.#providers.workload.name
   }
 
+  get signsPublicKeys(): boolean {
+    return this.#providers.workload.signsPublicKeys
+  }
+
   sign(request: SigningRequest, signal: AbortSignal): Promise<SignedLeaf> {
     return this.#providers[authorityOf(request.kind)].sign(request, signal)
   }

@@ -86,6 +86,10 @@ export class StagedProvider implements CertificateProvider {
     return this.#signer.name
   }
 
+  get signsPublicKeys(): boolean {
+    return this.#signer.signsPublicKeys
+  }
+
   /** Says who is connected, and has not confirmed all that it was given. */
   confirmBy(sidecars: () => ConnectedSidecars): void {
     this.#sidecars = sidecars

@@ -37,6 +37,7 @@ interface OpenAuthority {
  */
 export class TresorProvider implements CertificateProvider {
   readonly name = 'tresor'
+  readonly signsPublicKeys = true
   readonly #authorities: Map<Authority, OpenAuthority>
   readonly #clock: Clock
   readonly #listeners = new Listeners<Authority>()

@@ -30,7 +30,7 @@ function issuerOf(code: string) {
     signal: new AbortController().signal,
   })
   const ask = async (wanted = names, validityMs?: number): Promise<SigningRequest | undefined> => {
-    await expect(issuer.issue(wanted, validityMs)).rejects.toMatchObject({ code })
+    await expect(issuer.issue({ names: wanted, validityMs })).rejects.toMatchObject({ code })
     return asked.at(-1)
   }
   return { ask, useKey: (next: KeySpec) => void (key = next) }

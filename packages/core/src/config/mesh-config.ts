@@ -129,6 +129,8 @@ export type OsmLogLevel = (typeof osmLogLevels)[number]
 export interface CertificateConfig {
   readonly serviceCertValidityMs: number
   readonly key: { readonly algorithm: 'ECDSA' } | { readonly algorithm: 'RSA'; readonly bits: number }
+  /** `perProxy`: for the key of each proxy that can use it. `shared`: with a key that the proxies of an identity share. */
+  readonly serviceCertificates: 'shared' | 'perProxy'
   /** Absent: no certificate for an ingress gateway. */
   readonly ingressGateway:
     | {

@@ -82,7 +82,12 @@ describe('resolveMeshConfig', () => {
         streamIdleTimeoutMs: undefined,
       },
       observability: { osmLogLevel: 'info', enableDebugServer: false, tracing: undefined, remoteLogging: undefined },
-      certificate: { serviceCertValidityMs: 86_400_000, key: { algorithm: 'ECDSA' }, ingressGateway: undefined },
+      certificate: {
+        serviceCertValidityMs: 86_400_000,
+        key: { algorithm: 'ECDSA' },
+        serviceCertificates: 'shared',
+        ingressGateway: undefined,
+      },
       featureFlags: {
         enableWASMStats: false,
         enableEgressPolicy: false,
@@ -107,7 +112,7 @@ describe('resolveMeshConfig', () => {
       sidecar: { logLevel: warn, sidecarTimeout: 5, configResyncInterval: 2m, localDNSProxy: { enable: true, primaryUpstreamDNSServerIPAddr: 10.0.0.1 }, tlsMinProtocolVersion: TLSv1_3, resources: { limits: { cpu: 1 } } },
       traffic: { policyWithdrawalTimeout: 5s, tcpIdleTimeout: 2h, streamIdleTimeout: 0s, crossNamespace: { egress: true, pluginChain: true }, http2PerRequestLoadBalancing: false, inboundExternalAuthorization: { enable: true, address: authz, port: 9191 } },
       observability: { osmLogLevel: WARN, tracing: { enable: true }, remoteLogging: { enable: true, address: log, port: 1, sampledFraction: "0.25", authorization: hunter2 } },
-      certificate: { serviceCertValidityDuration: 1h, keyAlgorithm: RSA, certKeyBitSize: 4096, ingressGateway: { subjectAltNames: [a], validityDuration: 48h, secret: { name: s, namespace: n } } },
+      certificate: { serviceCertValidityDuration: 1h, keyAlgorithm: RSA, certKeyBitSize: 4096, serviceCertificates: perProxy, ingressGateway: { subjectAltNames: [a], validityDuration: 48h, secret: { name: s, namespace: n } } },
       featureFlags: { enableEnvoyActiveHealthChecks: true },
       pluginChains: { inbound-tcp: [{ plugin: p, priority: 1 }] }
     }`)
@@ -155,6 +160,7 @@ describe('resolveMeshConfig', () => {
       certificate: {
         serviceCertValidityMs: 3_600_000,
         key: { algorithm: 'RSA', bits: 4096 },
+        serviceCertificates: 'perProxy',
         ingressGateway: { subjectAltNames: ['a'], validityMs: 172_800_000, secret: { name: 's', namespace: 'n' } },
       },
       featureFlags: { enableSidecarActiveHealthChecks: true, enableEnvoyActiveHealthChecks: true },

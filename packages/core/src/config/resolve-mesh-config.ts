@@ -80,7 +80,7 @@ function reportUnread({ featureFlags = {}, repoServer }: MeshConfigSpec, finding
 
 function resolveCertificate(spec: NonNullable<MeshConfigSpec['certificate']>, findings: Findings): CertificateConfig {
   const field = 'spec.certificate'
-  const { ingressGateway, keyAlgorithm = 'ECDSA' } = spec
+  const { ingressGateway, keyAlgorithm = 'ECDSA', serviceCertificates = 'shared' } = spec
   const validity = (text: string | undefined, at: string): number =>
     findings.duration(text, at, defaultValidityMs, { minMs: minValidityMs })
   // Looked at for both algorithms: a bad size is a mistake even while it does not count.
@@ -88,6 +88,7 @@ function resolveCertificate(spec: NonNullable<MeshConfigSpec['certificate']>, fi
   return {
     serviceCertValidityMs: validity(spec.serviceCertValidityDuration, `${field}.serviceCertValidityDuration`),
     key: keyAlgorithm === 'RSA' ? { algorithm: 'RSA', bits } : { algorithm: 'ECDSA' },
+    serviceCertificates,
     ingressGateway: ingressGateway && {
       subjectAltNames: ingressGateway.subjectAltNames,
       validityMs: validity(ingressGateway.validityDuration, `${field}.ingressGateway.validityDuration`),

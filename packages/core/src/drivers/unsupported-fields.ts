@@ -85,6 +85,7 @@ function meshConfigAsks({
   sidecar,
   traffic,
   observability,
+  certificate,
   featureFlags,
 }: KindMap['MeshConfig']['spec']): readonly Ask[] {
   const authorization = 'spec.traffic.inboundExternalAuthorization.enable'
@@ -101,6 +102,7 @@ function meshConfigAsks({
     ['spec.sidecar.localDNSProxy.enable', 'dns-proxy', sidecar?.localDNSProxy?.enable],
     ['spec.sidecar.cipherSuites', 'tls-parameters', sidecar?.cipherSuites],
     ['spec.sidecar.ecdhCurves', 'tls-parameters', sidecar?.ecdhCurves],
+    ['spec.certificate.serviceCertificates', 'proxy-key-certificates', certificate?.serviceCertificates === 'perProxy'],
     ['spec.featureFlags.enableWASMStats', 'request-metrics', featureFlags?.enableWASMStats],
     ...(['enableSidecarActiveHealthChecks', 'enableEnvoyActiveHealthChecks'] as const).map((flag): Ask => [
       `spec.featureFlags.${flag}`,

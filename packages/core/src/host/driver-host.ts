@@ -13,11 +13,9 @@ import {
   OsmError,
   type ProxyRef,
   type ServiceAccountRef,
-  type TrustBundle,
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
 import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
-import { Latest } from '@osm-ts/driver-api/toolkit'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
@@ -25,7 +23,6 @@ import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
 import { PartStore } from '../catalog/store/part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
-import { type Authority } from '../certificates/kinds.js'
 import { PeerVerifier } from '../certificates/verify.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName } from '../identity/proxy-identity.js'
@@ -33,8 +30,8 @@ import { identityOfProxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/pr
 import type { SecretSource } from '../secrets/secret-source.js'
 import { CallersOfEndpoints } from './callers-of-endpoints.js'
 import { EndpointsFeed } from './endpoints-feed.js'
+import { TrustBundles } from './trust-bundles.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
-import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider, ProxyCatalog } from './policy-provider.js'
 import { HostedSession } from './hosted-session.js'
 import { PolicyStream } from './policy-stream.js'
@@ -44,6 +41,7 @@ import { proxyStatuses } from './proxy-status.js'
 import { ProxySessions } from './proxy-sessions.js'
 import { type HeaderValues, SecretCredentials } from './secret-credentials.js'
 import { serverCredentials } from './server-credentials.js'
+import { type ServiceCertificateMode, ServiceCredentials } from './service-credentials.js'
 import type { ProxyStatus, RefusedPeerStatus } from './status.js'
 
 /** What a {@link DriverHost} is made from. */
@@ -58,6 +56,7 @@ export interface DriverHostOptions {
   readonly configurator: Configurator
   readonly servicesOf: (account: ServiceAccountRef) => readonly MeshService[]
   readonly connectionCap: () => number
+  readonly serviceCertificates: ServiceCertificateMode
   readonly broker: MessageBroker
   readonly metrics: DriverMetrics
   readonly pushes: PushLog
@@ -94,10 +93,9 @@ export class DriverHost {
   /** Sessions whose proxies refuse something. */
   readonly #refusing = new Set<string>()
   readonly #sessions: ProxySessions
-  readonly #credentials: IdentityCredentials
+  readonly #credentials: ServiceCredentials
   readonly #secrets: SecretCredentials
-  readonly #workloadRoots = new Latest<TrustBundle>()
-  readonly #controlPlaneRoots = new Latest<TrustBundle>()
+  readonly #roots: TrustBundles
   readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
   /** What keeps a served port closed, by class. */
@@ -112,9 +110,9 @@ export class DriverHost {
   constructor(options: DriverHostOptions) {
     this.#options = options
     this.#observations = new ProxyObservations(options.now, options.domains.trustDomain)
-    this.#refreshRoots()
+    this.#roots = new TrustBundles(options.certificates)
     this.#verifier = this.#makeVerifier()
-    this.#credentials = new IdentityCredentials(options)
+    this.#credentials = new ServiceCredentials(options)
     this.#secrets = new SecretCredentials(options)
     this.#sessions = new ProxySessions({
       ...options,
@@ -128,6 +126,7 @@ export class DriverHost {
         hosted?.close()
         if (hosted !== undefined) this.#callers.delete(hosted)
         this.#streams.delete(session)
+        this.#credentials.ended(session)
         this.#observations.forget(session)
       },
     })
@@ -168,12 +167,13 @@ export class DriverHost {
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     const followsEndpoints = driver.followsEndpoints === true
     if (followsEndpoints) this.#following.add(driverClass)
+    const takesKeys = driver.capabilities.features.includes('proxy-key-certificates')
     return {
       contract: requireContract(driver),
       proxyServerAddress: start.address,
       proxyServerPort: start.port,
       proxyServiceCert: {
-        watch: (signal) => serverCredentials(this.#options, this.#controlPlaneRoots, signal),
+        watch: (signal) => serverCredentials(this.#options, this.#roots.controlPlane, signal),
       },
       osmNamespace,
       configurator,
@@ -183,8 +183,9 @@ export class DriverHost {
         ...(followsEndpoints && { endpoints: { watch: (signal: AbortSignal) => this.#endpoints.watch(signal) } }),
       },
       certManager: {
-        identity: (proxy, signal) => this.#credentials.watch(proxy, this.#accountOf(proxy), signal),
-        trustBundles: (signal) => this.#workloadRoots.watch(signal),
+        identity: (proxy, signal, takes = {}) =>
+          this.#credentials.watch(proxy, this.#accountOf(proxy), signal, takesKeys ? takes : undefined),
+        trustBundles: (signal) => this.#roots.workload.watch(signal),
         credentials: (proxy, ref, signal) => this.#credential(proxy, ref, signal),
       },
       msgBroker: broker,
@@ -252,13 +253,17 @@ export class DriverHost {
       instances: instances.instances(),
       policies,
       streamOf: (proxy) => this.#streams.get(sessionOf(proxy))?.stream,
-      conditionsOf: (proxy) => this.#observations.ofSession(sessionOf(proxy)),
+      conditionsOf: (proxy) => [
+        ...this.#observations.ofSession(sessionOf(proxy)),
+        ...this.#credentials.conditionsOf(sessionOf(proxy)),
+      ],
       refused: this.#observations.refused(),
     })
   }
 
   #authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
     const proxy = this.#sessions.authenticate(peer, driverClass)
+    this.#credentials.began(proxy.session, peer)
     const beyond = this.#beyond.get(driverClass)
     const session = new HostedSession(
       this.#options.pushes,
@@ -308,7 +313,7 @@ export class DriverHost {
   #credential(proxy: ProxyRef, ref: CredentialRef, signal: AbortSignal): AsyncIterable<Credential> {
     switch (ref.kind) {
       case 'service':
-        return this.#credentials.watch(proxy, this.#accountOf(proxy), signal)
+        return this.#credentials.watch(proxy, this.#accountOf(proxy), signal, undefined)
       case 'secret':
       case 'egress':
         return this.#secrets.watch(proxy, ref, signal)
@@ -367,25 +372,10 @@ export class DriverHost {
   async #followRoots(): Promise<void> {
     for await (const announcement of this.#options.certificates.subscribe(this.#options.signal)) {
       if (announcement.type === 'rootChanged' || announcement.type === 'missed') {
-        this.#refreshRoots()
+        this.#roots.refresh()
         this.#verifier = this.#makeVerifier()
       }
     }
-  }
-
-  #refreshRoots(): void {
-    for (const [authority, latest] of [
-      ['workload', this.#workloadRoots],
-      ['control-plane', this.#controlPlaneRoots],
-    ] as const) {
-      const bundle = this.#bundle(authority)
-      if (latest.current?.id !== bundle.id) latest.set(bundle)
-    }
-  }
-
-  #bundle(authority: Authority): TrustBundle {
-    const certificates = this.#options.certificates.trustBundle(authority)
-    return { id: certificates.join('\n'), certificates }
   }
 
   #makeVerifier(): PeerVerifier {

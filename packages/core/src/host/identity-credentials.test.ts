@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { MeshService, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import type { CertificateRef } from '../certificates/certificate-subject.js'
@@ -40,7 +40,7 @@ function connected() {
     },
   })
   const over = new AbortController()
-  const watches = ['store', 'buyer'].map((name) => credentials.watch({} as ProxyRef, account(name), over.signal))
+  const watches = ['store', 'buyer'].map((name) => credentials.watch(account(name), over.signal))
   return {
     credentials,
     services,
@@ -77,7 +77,7 @@ describe('credentials of identities', () => {
     credentials.servicesChanged()
     expect(asked).toHaveLength(2)
     const over = new AbortController()
-    const again = ['store', 'buyer'].map((name) => credentials.watch({} as ProxyRef, account(name), over.signal))
+    const again = ['store', 'buyer'].map((name) => credentials.watch(account(name), over.signal))
     expect(await Promise.all(again.map(async (watch) => watch.next()))).toMatchObject([
       { value: { serialNumber: '2' } },
       { value: { serialNumber: '2' } },

@@ -1,8 +1,10 @@
-import type { Credential, Logger, MeshService, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
+import { type Credential, isOsmError, type Logger, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
 import { errorMessage, Latest } from '@osm-ts/driver-api/toolkit'
 
 import type { CertificateManager } from '../certificates/certificate-manager.js'
-import { type CertificateRef, certificateRef } from '../certificates/certificate-subject.js'
+import { type CertificateRef, certificateRef, type ServiceSubject } from '../certificates/certificate-subject.js'
+import type { ServiceCertificate } from '../certificates/certificate.js'
+import type { KeyHolder } from '../certificates/key-holder.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { nameKey } from '../catalog/policy/parts/keys.js'
 
@@ -21,8 +23,13 @@ const RETRY = { firstMs: 2_000, lastMs: 60_000 } as const
 /** Proxies that lose their connection wait for 30 s at most before they return. */
 const KEEP_MS = 60_000
 
+type ServiceRef = Extract<CertificateRef, { kind: 'service' }>
+
 interface Entry {
   readonly account: ServiceAccountRef
+  /** Who has the key; absent: sidecars of the identity share it. */
+  readonly holder: KeyHolder | undefined
+  readonly ref: ServiceRef
   readonly credential: Latest<Credential>
   users: number
   /** Services that the last issue was requested for. */
@@ -32,15 +39,18 @@ interface Entry {
   cancelRelease: (() => void) | undefined
   /** In a row. */
   failures: number
+  /** Ends every watch. */
+  refusal: Error | undefined
 }
 
 /**
- * Service certificates of the identities whose proxies are connected: one for each identity, shared by its proxies, reissued when the set of services
- * behind the identity changes, released a minute after the last proxy has gone: when many reconnect at once, none of them is signed for again.
+ * Service certificates of the identities whose proxies are connected, reissued when the set of services behind the identity changes. One for each identity, shared
+ * by its proxies and released a minute after the last of them has gone, so that none is signed for again when many reconnect; or one for each holder of a key, released with it.
  */
 export class IdentityCredentials {
   readonly #options: IdentityCredentialsOptions
   readonly #entries = new Map<string, Entry>()
+  readonly #byAccount = new Map<string, Set<Entry>>()
   #keeps = true
 
   constructor(options: IdentityCredentialsOptions) {
@@ -53,43 +63,37 @@ export class IdentityCredentials {
       for await (const announcement of this.#options.certificates.subscribe(signal)) {
         if (announcement.type === 'missed') for (const entry of this.#entries.values()) this.#offer(entry)
         if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
-        const { commonName } = announcement.certificate
-        for (const entry of this.#entries.values()) {
-          if (this.#refOf(entry).commonName === commonName) this.#offer(entry)
-        }
+        const entry = this.#entries.get(keyOf(announcement.certificate))
+        if (entry !== undefined) this.#offer(entry)
       }
     } finally {
       this.#keeps = false
-      for (const [key, entry] of this.#entries) if (entry.users === 0) this.#release(key, entry)
+      for (const entry of this.#entries.values()) if (entry.users === 0) this.#release(entry)
     }
   }
 
-  /** The certificate of a proxy's identity, then each that replaces it. */
+  /**
+   * The certificate of an identity, then each that replaces it.
+   *
+   * @param holder - who has the key that it is for; absent: the key comes with it
+   * @throws OsmError with code `OSM_PROXY_KEY` for a key that is not accepted
+   */
   async *watch(
-    proxy: ProxyRef,
     account: ServiceAccountRef,
     signal: AbortSignal,
+    holder?: KeyHolder,
   ): AsyncGenerator<Credential, void, undefined> {
-    const key = nameKey(account)
-    const entry = this.#entries.get(key) ?? {
-      account,
-      credential: new Latest<Credential>(),
-      users: 0,
-      services: '',
-      cancelRetry: undefined,
-      cancelRelease: undefined,
-      failures: 0,
-    }
-    this.#entries.set(key, entry)
+    const entry = this.#entryOf(account, holder)
     entry.users += 1
     entry.cancelRelease?.()
     entry.cancelRelease = undefined
     try {
-      this.#ensure(entry)
+      this.#ensure(entry, this.#options.servicesOf(account))
       yield* entry.credential.watch(signal)
+      if (entry.refusal !== undefined) throw entry.refusal
     } finally {
       entry.users -= 1
-      if (entry.users === 0) this.#keepForNow(key, entry)
+      if (entry.users === 0) this.#keepForNow(entry)
     }
   }
 
@@ -99,70 +103,115 @@ export class IdentityCredentials {
    * @param accounts - the only ones that may; all when left out
    */
   servicesChanged(accounts?: readonly ServiceAccountRef[]): void {
-    if (accounts === undefined) for (const entry of this.#entries.values()) this.#ensure(entry)
-    else
-      for (const key of new Set(accounts.map(nameKey))) {
-        const entry = this.#entries.get(key)
-        if (entry !== undefined) this.#ensure(entry)
-      }
+    const keys = accounts === undefined ? [...this.#byAccount.keys()] : new Set(accounts.map(nameKey))
+    for (const key of keys) {
+      const [first, ...others] = this.#byAccount.get(key) ?? []
+      if (first === undefined) continue
+      const services = this.#options.servicesOf(first.account)
+      for (const entry of [first, ...others]) this.#ensure(entry, services)
+    }
   }
 
-  #ensure(entry: Entry): void {
+  #entryOf(account: ServiceAccountRef, holder: KeyHolder | undefined): Entry {
+    const subject: ServiceSubject = {
+      kind: 'service',
+      serviceAccount: account,
+      services: [],
+      ...(holder && { holder }),
+    }
+    // The services in a certificate are not part of its name.
+    const ref = certificateRef<'service'>(subject, this.#options.domains)
+    const known = this.#entries.get(keyOf(ref))
+    if (known !== undefined) return known
+    const entry: Entry = {
+      account,
+      holder,
+      ref,
+      credential: new Latest<Credential>(),
+      users: 0,
+      services: '',
+      cancelRetry: undefined,
+      cancelRelease: undefined,
+      failures: 0,
+      refusal: undefined,
+    }
+    this.#entries.set(keyOf(ref), entry)
+    const siblings = this.#byAccount.get(nameKey(account)) ?? new Set()
+    this.#byAccount.set(nameKey(account), siblings.add(entry))
+    return entry
+  }
+
+  #ensure(entry: Entry, services: readonly MeshService[]): void {
     // The next user asks for what is missing then.
     if (entry.users === 0) return
-    const services = this.#options.servicesOf(entry.account)
+    const { account, holder } = entry
     const key = services.map(nameKey).sort().join(' ')
     if (entry.credential.current !== undefined && entry.services === key) return
     entry.services = key
     entry.cancelRetry?.()
     entry.cancelRetry = undefined
-    this.#options.certificates.issueCertificate({ kind: 'service', serviceAccount: entry.account, services }).then(
+    const subject: ServiceSubject = { kind: 'service', serviceAccount: account, services, ...(holder && { holder }) }
+    this.#options.certificates.issueCertificate(subject).then(
       (certificate) => {
         entry.failures = 0
-        entry.credential.set(certificate.credential())
+        entry.credential.set(credentialOf(entry, certificate))
       },
-      (error: unknown) => {
-        const retryMs = Math.min(RETRY.lastMs, RETRY.firstMs * 2 ** entry.failures)
-        entry.failures += 1
-        this.#options.logger.error(
-          {
-            account: nameKey(entry.account),
-            reason: errorMessage(error),
-            retryMs,
-          },
-          'a service certificate could not be issued; the last one stays in force',
-        )
-        entry.services = ''
-        if (entry.users === 0) return
-        entry.cancelRetry = this.#options.setTimer(() => {
-          this.#ensure(entry)
-        }, retryMs)
-      },
+      (error: unknown) => this.#failed(entry, error),
     )
   }
 
-  #offer(entry: Entry): void {
-    const certificate = this.#options.certificates.getCertificate(this.#refOf(entry))
-    if (certificate !== undefined && certificate.serialNumber !== entry.credential.current?.serialNumber)
-      entry.credential.set(certificate.credential())
+  #failed(entry: Entry, error: unknown): void {
+    if (isOsmError(error, 'OSM_PROXY_KEY')) {
+      entry.refusal = error
+      entry.credential.close()
+      return
+    }
+    const retryMs = Math.min(RETRY.lastMs, RETRY.firstMs * 2 ** entry.failures)
+    entry.failures += 1
+    const account = nameKey(entry.account)
+    this.#options.logger.error(
+      { account, ...(entry.holder && { proxy: entry.holder.commonName }), reason: errorMessage(error), retryMs },
+      'a service certificate could not be issued; the last one stays in force',
+    )
+    entry.services = ''
+    if (entry.users === 0) return
+    entry.cancelRetry = this.#options.setTimer(() => {
+      this.#ensure(entry, this.#options.servicesOf(entry.account))
+    }, retryMs)
   }
 
-  #keepForNow(key: string, entry: Entry): void {
+  #offer(entry: Entry): void {
+    const certificate = this.#options.certificates.getCertificate(entry.ref)
+    if (certificate !== undefined && certificate.serialNumber !== entry.credential.current?.serialNumber)
+      entry.credential.set(credentialOf(entry, certificate))
+  }
+
+  #keepForNow(entry: Entry): void {
     entry.cancelRetry?.()
     entry.cancelRetry = undefined
-    if (this.#keeps) entry.cancelRelease = this.#options.setTimer(() => this.#release(key, entry), KEEP_MS)
-    else this.#release(key, entry)
+    // A session that has ended does not come back.
+    if (this.#keeps && entry.holder === undefined)
+      entry.cancelRelease = this.#options.setTimer(() => this.#release(entry), KEEP_MS)
+    else this.#release(entry)
   }
 
-  #release(key: string, entry: Entry): void {
+  #release(entry: Entry): void {
     entry.cancelRelease?.()
     entry.credential.close()
-    this.#entries.delete(key)
-    this.#options.certificates.releaseCertificate(this.#refOf(entry))
+    if (this.#entries.get(keyOf(entry.ref)) !== entry) return
+    this.#entries.delete(keyOf(entry.ref))
+    const account = nameKey(entry.account)
+    const siblings = this.#byAccount.get(account)
+    siblings?.delete(entry)
+    if (siblings?.size === 0) this.#byAccount.delete(account)
+    this.#options.certificates.releaseCertificate(entry.ref)
   }
+}
 
-  /** Names the certificate of an identity; the services in it are not part of the name. */
-  #refOf({ account }: Entry): Extract<CertificateRef, { kind: 'service' }> {
-    return certificateRef<'service'>({ kind: 'service', serviceAccount: account, services: [] }, this.#options.domains)
-  }
+function credentialOf({ holder }: Entry, certificate: ServiceCertificate): Credential {
+  return holder === undefined ? certificate.credential() : certificate.credentialWithoutKey()
+}
+
+function keyOf({ commonName, holder = '' }: ServiceRef): string {
+  return `${commonName}/${holder}`
 }

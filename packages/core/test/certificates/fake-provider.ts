@@ -7,6 +7,7 @@ import { settled } from './fake-clock.js'
 /** Issues at once, unless told to hold or to fail. */
 export class FakeProvider implements CertificateProvider {
   readonly name = 'fake'
+  signsPublicKeys = true
   /** The root of either authority. */
   root: RootCertificate = rootOf('root chain')
   readonly requests: SigningRequest[] = []

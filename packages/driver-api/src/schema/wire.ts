@@ -118,6 +118,7 @@ export const evictionSchema = closed({
 export const credentialSchema = closed({
   chain: Type.String(),
   privateKey: Type.String(),
+  key: Type.Optional(Type.Literal('proxy')),
   expiry: Type.String(),
   serialNumber: Type.String(),
   roots: Type.Optional(list(Type.String())),

@@ -26,7 +26,7 @@ import { tlsParameters } from '../translate/access/tls.js'
 import type { EnvoyConfig } from './driver-config.js'
 import { readyCluster, readyListener } from './ready-listener.js'
 import { CERTIFICATE_SECRET, VALIDATION_SECRET } from './secret-files.js'
-import { files } from './text-with-files.js'
+import { files, KEY_FILE_METADATA } from './text-with-files.js'
 
 /** Name of the cluster of the control plane. */
 const CONTROL_PLANE_CLUSTER = 'osm-controller'
@@ -80,7 +80,11 @@ export type BootstrapContext = Pick<InjectorContext, 'controlPlane' | 'proxyComm
 /** Envoy's bootstrap configuration: where the control plane is and how to prove who is who. Everything else comes from there. */
 export function bootstrapConfig(context: BootstrapContext): JsonValue {
   const bootstrap = create(BootstrapSchema, {
-    node: { id: context.proxyCommonName, locality: context.locality },
+    node: {
+      id: context.proxyCommonName,
+      locality: context.locality,
+      metadata: { [KEY_FILE_METADATA]: files.privateKey },
+    },
     admin: { address: socketAddress(context.admin) },
     dynamicResources: {
       adsConfig: {

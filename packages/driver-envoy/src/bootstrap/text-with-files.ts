@@ -11,8 +11,11 @@ export const files = {
   privateKey: 'sds_key.pem',
 } as const
 
+/** Member of a node's metadata that says where the sidecar has the key of its proxy certificate. */
+export const KEY_FILE_METADATA = 'osm.private_key_file'
+
 /** Members of Envoy's configuration that name files. Only this driver writes them, always with one of {@link files}. */
-const FILE_MEMBERS = new Set(['path', 'filename'])
+const FILE_MEMBERS = new Set(['path', 'filename', KEY_FILE_METADATA])
 
 /**
  * JSON text, which is YAML as well, in which the names of files are references: only the host knows where they are. Without spaces: it is half as long, and

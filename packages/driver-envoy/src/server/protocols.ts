@@ -20,6 +20,7 @@ import {
 export interface AnyRequest {
   readonly typeUrl: string
   readonly nodeId?: string
+  readonly keyFile?: string
 }
 
 /** Where a stream has to know which variant it speaks. */

@@ -10,6 +10,7 @@ import {
   type LiveEndpoints,
   type ProxyResources,
   type ResourceSet,
+  SERVICE_CERT_SECRET,
 } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
 import { resourcesNamedBy } from './named-resources.js'
@@ -54,6 +55,8 @@ export interface ProxySessionOptions<Request extends AnyRequest> {
   readonly drainMs: number
   /** Tells the generation of endpoints that all sessions have been told of. */
   readonly endpointsGeneration: () => number
+  /** Told when the proxy has refused something: certainly for its service certificate, or perhaps. */
+  readonly onCertificateRefused?: (isCertain: boolean) => void
 }
 
 /** One proxy on one stream: what it is to have, what it has, and what the host is told about it. Knows nothing of connections. */
@@ -69,6 +72,7 @@ export class ProxySession<Request extends AnyRequest> {
   #routeClaims: Request | undefined
   #secretClaims: Request | undefined
   #certificate: EncodedResource | undefined
+  #keyFile: string | undefined
   #roots: EncodedResource | undefined
   #shown: readonly EncodedResource[] = []
   /** Client certificates of Secrets, with their roots, by SDS name. */
@@ -106,6 +110,11 @@ export class ProxySession<Request extends AnyRequest> {
     return this.#options.follower.resources
   }
 
+  /** True if the sidecar says where it has the key of its proxy certificate. */
+  get hasKey(): boolean {
+    return this.#keyFile !== undefined
+  }
+
   get settled(): boolean {
     return this.#state.settled
   }
@@ -118,6 +127,7 @@ export class ProxySession<Request extends AnyRequest> {
   receive(incoming: Request): void {
     const request = this.#withType(incoming)
     this.#checkNode(request)
+    this.#keyFile ??= request.keyFile
     const type = xdsTypeOf(request.typeUrl)
     if (type === undefined || !this.#options.scope.types.includes(type)) return
     this.#options.metrics.requested(type)
@@ -164,7 +174,7 @@ export class ProxySession<Request extends AnyRequest> {
   }
 
   setCertificate(credential: Credential): void {
-    this.#certificate = serviceCertificate(credential)
+    this.#certificate = serviceCertificate(credential, this.#keyFile)
     this.#showSecrets()
   }
 
@@ -339,6 +349,8 @@ export class ProxySession<Request extends AnyRequest> {
     if (type === 'endpoints') this.#tracker.doubt(this.#sourcesOf(outcome.refused))
     // A refusal of a secret may quote it.
     const message = type === 'secret' ? 'withheld' : redact(outcome.error.message)
+    const isCertain = outcome.refused.includes(SERVICE_CERT_SECRET)
+    if (type === 'secret') this.#options.onCertificateRefused?.(isCertain)
     this.#warn(
       'OSM_ENVOY_XDS_REJECTED',
       { type, nonce, refused: outcome.refused, error: message },

@@ -71,6 +71,18 @@ describe('requests', () => {
     )
   })
 
+  it.each([
+    ['/etc/osm/sds_key.pem', '/etc/osm/sds_key.pem'],
+    ['sds_key.pem', undefined],
+    ['/a\nb', undefined],
+    [`/${'a'.repeat(4096)}`, undefined],
+    [7, undefined],
+  ])('say where a sidecar has its key: %j', (value, keyFile) => {
+    const metadata = { other: { deep: [1] }, 'osm.private_key_file': value }
+    const message = create(DeltaDiscoveryRequestSchema, { node: { ...node('id'), metadata } })
+    expect(decodeDeltaRequest(toBinary(DeltaDiscoveryRequestSchema, message)).keyFile).toBe(keyFile)
+  })
+
   it('that are cut off are refused, and any other bytes are read or refused', () => {
     const message = create(DeltaDiscoveryRequestSchema, { typeUrl: 'type', node: node('id') })
     const bytes = toBinary(DeltaDiscoveryRequestSchema, message)

@@ -1,5 +1,10 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 
+import { KEY_FILE_METADATA } from '../bootstrap/text-with-files.js'
+
+/** An absolute path, as Linux takes it, without control characters. */
+const KEY_FILE = /^\/[^\p{Cc}]{1,4095}$/u
+
 /** Why a proxy refused a response. */
 export interface ErrorDetail {
   readonly code: number
@@ -11,6 +16,8 @@ export interface StateOfTheWorldRequest {
   readonly versionInfo: string
   /** Absent when the request carries no node. */
   readonly nodeId?: string
+  /** Where the sidecar has the key of its proxy certificate, as it says itself. */
+  readonly keyFile?: string
   readonly resourceNames: readonly string[]
   readonly typeUrl: string
   readonly responseNonce: string
@@ -20,6 +27,8 @@ export interface StateOfTheWorldRequest {
 /** What this server reads of a `DeltaDiscoveryRequest`. */
 export interface DeltaRequest {
   readonly nodeId?: string
+  /** Where the sidecar has the key of its proxy certificate, as it says itself. */
+  readonly keyFile?: string
   readonly typeUrl: string
   readonly subscribe: readonly string[]
   readonly unsubscribe: readonly string[]
@@ -45,7 +54,7 @@ export function decodeStateOfTheWorldRequest(bytes: Uint8Array): StateOfTheWorld
         request.versionInfo = reader.string()
         return true
       case 2:
-        request.nodeId = decodeNodeId(reader.bytes())
+        Object.assign(request, decodeNode(reader.bytes()))
         return true
       case 3:
         request.resourceNames.push(reader.string())
@@ -79,7 +88,7 @@ export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
   eachField(bytes, (field, reader) => {
     switch (field) {
       case 1:
-        request.nodeId = decodeNodeId(reader.bytes())
+        Object.assign(request, decodeNode(reader.bytes()))
         return true
       case 2:
         request.typeUrl = reader.string()
@@ -119,14 +128,42 @@ function eachField(bytes: Uint8Array, read: (field: number, reader: BinaryReader
   }
 }
 
-function decodeNodeId(bytes: Uint8Array): string {
-  let id = ''
+function decodeNode(bytes: Uint8Array): { readonly nodeId: string; readonly keyFile?: string } {
+  const node: { nodeId: string; keyFile?: string } = { nodeId: '' }
   eachField(bytes, (field, reader) => {
-    if (field !== 1) return false
-    id = reader.string()
+    if (field === 1) {
+      node.nodeId = reader.string()
+      return true
+    }
+    if (field !== 3) return false
+    const keyFile = decodeKeyFile(reader.bytes())
+    if (keyFile !== undefined) node.keyFile = keyFile
     return true
   })
-  return id
+  return node
+}
+
+/** The member {@link KEY_FILE_METADATA} of a `google.protobuf.Struct`. It is a path in the sidecar's own files, and goes back to that sidecar alone. */
+function decodeKeyFile(bytes: Uint8Array): string | undefined {
+  let found: string | undefined
+  eachField(bytes, (field, reader) => {
+    if (field !== 1) return false
+    const member: { name: string; value: Uint8Array } = { name: '', value: new Uint8Array() }
+    eachField(reader.bytes(), (part, inner) => {
+      if (part === 1) member.name = inner.string()
+      else if (part === 2) member.value = inner.bytes()
+      else return false
+      return true
+    })
+    if (member.name === KEY_FILE_METADATA)
+      eachField(member.value, (part, inner) => {
+        if (part !== 3) return false
+        found = inner.string()
+        return true
+      })
+    return true
+  })
+  return found !== undefined && KEY_FILE.test(found) ? found : undefined
 }
 
 function decodeEntry(bytes: Uint8Array): readonly [string, string] {

@@ -9,9 +9,16 @@ import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
 
-/** The proxy's own certificate with its key. Made for one proxy and held by its stream alone. */
-export function serviceCertificate(credential: Credential): EncodedResource {
-  return certificateSecret(SERVICE_CERT_SECRET, credential)
+/**
+ * The proxy's own certificate. Made for one proxy and held by its stream alone.
+ *
+ * @param keyFile - where the sidecar has its key, for a certificate that comes without
+ * @throws TypeError if that is not known
+ */
+export function serviceCertificate(credential: Credential, keyFile?: string): EncodedResource {
+  if (credential.key === undefined) return certificateSecret(SERVICE_CERT_SECRET, credential)
+  if (keyFile === undefined) throw new TypeError('a certificate without its key is for sidecars that have one')
+  return certificateOfKeyFile(SERVICE_CERT_SECRET, credential.chain, keyFile)
 }
 
 /** A client certificate of a Secret with its key, and the roots that come with it. Held by the streams of proxies whose policy names the Secret. */
@@ -40,6 +47,26 @@ function certificateSecret(name: string, { chain, privateKey }: Credential): Enc
       value: {
         certificateChain: { specifier: { case: 'inlineString', value: chain } },
         privateKey: { specifier: { case: 'inlineString', value: privateKey } },
+      },
+    },
+  })
+  return encodedResource(name, toBinary(SecretSchema, secret), [])
+}
+
+/**
+ * Of a secret that names files, Envoy reads them again when something is moved into the folder that it watches: by default that of the files. A key that was
+ * replaced would be combined with the chain for the previous one, and every listener or cluster from then on be refused. In the folder `/` nothing is moved while
+ * Envoy runs. So the key is read with each chain, and only then.
+ */
+function certificateOfKeyFile(name: string, chain: string, keyFile: string): EncodedResource {
+  const secret = create(SecretSchema, {
+    name,
+    type: {
+      case: 'tlsCertificate',
+      value: {
+        certificateChain: { specifier: { case: 'inlineString', value: chain } },
+        privateKey: { specifier: { case: 'filename', value: keyFile } },
+        watchedDirectory: { path: '/' },
       },
     },
   })

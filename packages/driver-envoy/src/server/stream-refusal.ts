@@ -27,6 +27,8 @@ export function refusalOf(error: unknown): StreamRefusal {
     return new StreamRefusal(status.PERMISSION_DENIED, 'the proxy is of another sidecar class', error)
   if (isOsmError(error, 'OSM_PROXY_EVICTED'))
     return new StreamRefusal(status.RESOURCE_EXHAUSTED, 'there is no place for another proxy', error)
+  if (isOsmError(error, 'OSM_PROXY_KEY'))
+    return new StreamRefusal(status.PERMISSION_DENIED, 'the key of the proxy certificate is not accepted', error)
   return new StreamRefusal(status.UNAVAILABLE, 'the proxy cannot be accepted now', error)
 }
 

@@ -1,19 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
-import type {
-  ApplyReport,
-  DriverCertificates,
-  Eviction,
-  Logger,
-  PolicySource,
-  Proxies,
-  ProxyRef,
+import {
+  type ApplyReport,
+  type Credential,
+  type DriverCertificates,
+  type Eviction,
+  isOsmError,
+  type Logger,
+  type PolicySource,
+  type Proxies,
+  type ProxyRef,
 } from '@osm-ts/driver-api'
 import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
 import { CredentialFollower, WorkTally, type WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { EndpointsSubscriber, EndpointUpdates } from './endpoint-updates.js'
+import { IdentityFollower } from './identity-follower.js'
 import { limits } from './limits.js'
 import type { LiveEndpoints } from '../resources/types.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
@@ -104,17 +107,21 @@ export class XdsStream<Request extends AnyRequest> {
     if (proxy === undefined) return
     const { metrics, streams, proxies, reports, logger } = this.#ports
     const follower = new PolicyFollower(this.#ports, this.#work, { ms: this.#ports.drainMs, now: this.#ports.now })
-    const session = this.#createSession(proxy, follower)
+    const identity = this.#createIdentity(proxy, (credential) => {
+      session.setCertificate(credential)
+      writer.notify()
+    })
+    const session = this.#createSession(proxy, follower, identity)
     const writer = this.#createWriter(proxy, session)
     over.addEventListener('abort', () => writer.close(), { once: true })
-    this.#listen(proxy, session, writer)
+    this.#listen(proxy, session, writer, identity)
     const entry = { session, evict: (reason: Eviction['reason']) => this.#evict(reason) }
     streams.add(entry)
     metrics.connected()
     try {
       await Promise.all([
         this.#supervise(proxy, () => this.#followPolicy(session, writer)),
-        this.#supervise(proxy, () => this.#followIdentity(session, writer)),
+        this.#supervise(proxy, () => this.#followIdentity(identity)),
       ])
     } finally {
       this.#over.abort()
@@ -157,7 +164,17 @@ export class XdsStream<Request extends AnyRequest> {
     }
   }
 
-  #createSession(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
+  #createIdentity(proxy: ProxyRef, onCredential: (credential: Credential) => void): IdentityFollower {
+    return new IdentityFollower({
+      proxy,
+      certificates: this.#ports.certificates,
+      onCredential,
+      reconnect: () => this.#evict('rebalance'),
+      signal: this.#over.signal,
+    })
+  }
+
+  #createSession(proxy: ProxyRef, follower: PolicyFollower, identity: IdentityFollower): ProxySession<Request> {
     const { metrics, logger, diff, trace, now, drainMs, randomTag, endpointUpdates } = this.#ports
     return new ProxySession<Request>({
       proxy,
@@ -172,6 +189,7 @@ export class XdsStream<Request extends AnyRequest> {
       now,
       drainMs,
       endpointsGeneration: () => endpointUpdates.generation,
+      onCertificateRefused: (isCertain) => (isCertain ? identity.refused() : identity.doubted()),
     })
   }
 
@@ -191,7 +209,7 @@ export class XdsStream<Request extends AnyRequest> {
     return writer
   }
 
-  #listen(proxy: ProxyRef, session: ProxySession<Request>, writer: ResponseWriter): void {
+  #listen(proxy: ProxyRef, session: ProxySession<Request>, writer: ResponseWriter, identity: IdentityFollower): void {
     const { roots, reports } = this.#ports
     const reporter = { report: () => this.#attempt(proxy, () => this.#report(session)) }
     this.#reporter = reporter
@@ -210,6 +228,7 @@ export class XdsStream<Request extends AnyRequest> {
     this.#call.on('data', (request: Request) => {
       if (this.#over.signal.aborted) return
       this.#attempt(proxy, () => session.receive(request))
+      identity.begin(session.hasKey)
       writer.notify()
       reports.add(reporter)
     })
@@ -267,11 +286,12 @@ export class XdsStream<Request extends AnyRequest> {
     this.#endpoints = endpoints
   }
 
-  async #followIdentity(session: ProxySession<Request>, writer: ResponseWriter): Promise<void> {
-    for await (const credential of this.#ports.certificates.identity(session.proxy, this.#over.signal)) {
-      session.setCertificate(credential)
-      writer.notify()
-    }
+  async #followIdentity(identity: IdentityFollower): Promise<void> {
+    await identity.run().catch((error: unknown) => {
+      if (!isOsmError(error, 'OSM_PROXY_KEY')) throw error
+      this.#ports.logger.warn({ code: error.code, error: error.message }, 'proxy is not accepted')
+      throw refusalOf(error)
+    })
     throw new StreamRefusal(status.UNAVAILABLE, 'there is no more certificate for this proxy here')
   }
 

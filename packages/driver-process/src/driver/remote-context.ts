@@ -88,7 +88,8 @@ export function remoteContext(options: RemoteContextOptions): ControllerContext 
       },
     },
     certManager: {
-      identity: (proxy, until) => watch(hostService.WatchIdentity, session(proxy), until, readCredential),
+      identity: (proxy, until, { key } = {}) =>
+        watch(hostService.WatchIdentity, { ...session(proxy), ...(key && { key }) }, until, readCredential),
       trustBundles: (until) => watch(hostService.WatchTrustBundles, {}, until, (bundle): TrustBundle => bundle),
       credentials: (proxy, credential, until) =>
         watch(hostService.WatchCredential, { ...session(proxy), credential }, until, readCredential),

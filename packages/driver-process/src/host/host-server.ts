@@ -78,7 +78,8 @@ export class HostServer {
         policyUpdateMessage,
       ),
       WatchIdentity: this.#watch(
-        ({ session }, signal) => certManager.identity(this.#proxy(session), signal),
+        ({ session, key }, signal) =>
+          certManager.identity(this.#proxy(session), signal, key === 'proxy' ? { key } : {}),
         credentialMessage,
       ),
       WatchCredential: this.#watch(

@@ -16,6 +16,7 @@ export const enums = {
   metricKind: words('MetricKind', 'counter', 'gauge', 'histogram'),
   logLevel: words('LogLevel', 'debug', 'info', 'warn', 'error'),
   credentialKind: words('CredentialKind', 'service', 'egress', 'secret'),
+  keyHolder: words('KeyHolder', 'proxy'),
   evictionReason: words(
     'EvictionReason',
     'released',
@@ -185,6 +186,7 @@ const watchRequest = messageType('WatchRequest', {
   session: one(1, string),
   topic: one(3, string),
   credential: maybe(4, credentialRef.codec),
+  key: maybe(5, enums.keyHolder),
 })
 const roots = messageType('Roots', { certificates: list(1, string) })
 const credential = messageType('Credential', {
@@ -194,6 +196,7 @@ const credential = messageType('Credential', {
   serialNumber: one(4, string),
   roots: maybe(5, roots.codec),
   headerValue: maybe(6, string),
+  key: maybe(7, enums.keyHolder),
 })
 const trustBundle = messageType('TrustBundle', { id: one(1, string), certificates: list(2, string) })
 const serverTrust = messageType('ServerTrust', {

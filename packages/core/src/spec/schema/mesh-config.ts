@@ -217,6 +217,12 @@ const CertificateSchema = struct(
         'Key algorithm of certificates. Defaults to ECDSA (P-256). certKeyBitSize applies to RSA.',
       ),
     ),
+    serviceCertificates: Type.Optional(
+      oneOf(
+        ['shared', 'perProxy'],
+        'Whose keys service certificates are for. shared: the sidecars of a service account share a certificate, and are sent it with its key. perProxy: each sidecar has a certificate for the key of its proxy certificate, and is sent no key. Defaults to shared.',
+      ),
+    ),
     ingressGateway: Type.Optional(
       struct(
         {
