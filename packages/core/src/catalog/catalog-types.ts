@@ -1,9 +1,25 @@
 import type { MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
 import type { RouteMatch } from '@osm-ts/driver-api/policy'
 
-import type { Endpoint } from '../endpoints/index.js'
+import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import type { ObjectOrigin, ObjectRef } from '../problem.js'
-import type { KindMap, WeightedService } from '../spec/index.js'
+import type { ProxyRegistry } from '../proxies/index.js'
+import type { Enrolment, KindMap, ObjectKey, WeightedService } from '../spec/index.js'
+import type { MeshNames } from './inputs/catalog-settings.js'
+
+/** Where an object or a field of it is written down. */
+export type Locate = (key: ObjectKey, field?: string) => ObjectOrigin | undefined
+
+/** What a catalog is made of. */
+export interface MeshCatalogOptions extends MeshNames {
+  /** In order of precedence. */
+  readonly endpointsProviders: readonly EndpointsProvider[]
+  readonly enrolment: Enrolment
+  /** The record of proxies that the process shares; absent where no proxy connects. */
+  readonly proxies?: ProxyRegistry
+  /** Without it, problems and origins name objects, not fields. */
+  readonly locate?: Locate
+}
 
 /** An account and the services that it is behind: one end of a traffic policy. */
 export interface TrafficResource {

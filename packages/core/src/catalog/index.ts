@@ -7,7 +7,7 @@ export type { AccessDecision, AccessQuestion, AccountDecision, DecidingRule } fr
 export { allowsPrincipal } from './decision/evaluate-policy.js'
 export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
 export type { QueryCount } from './incremental/index.js'
-export { MeshCatalog, type MeshCatalogOptions } from './mesh-catalog.js'
+export { MeshCatalog } from './mesh-catalog.js'
 export {
   PolicyComputation,
   type CatalogUpdate,

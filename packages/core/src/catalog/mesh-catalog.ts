@@ -9,11 +9,13 @@ import { parseProxyCommonName, proxyKey, proxyKeyOfRef, type ProxyKey } from '..
 import type { Problem } from '../problem.js'
 import { ProxyRegistry } from '../proxies/index.js'
 import type { SnapshotUpdate } from '../snapshot/index.js'
-import { SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
+import { SnapshotMeshSpec, type MeshSpec } from '../spec/index.js'
+import { type AnnouncedAccounts, Announcements } from './announcements.js'
 import type {
   EndpointsForClient,
   IngressTrafficPolicy,
   LocatedSource,
+  MeshCatalogOptions,
   Participant,
   ParticipationReport,
   SmiPolicies,
@@ -25,8 +27,8 @@ import { BoundaryDecisions, type IngressQuestion } from './decision/boundary-dec
 import type { EgressQuestion } from './decision/decide-egress.js'
 import type { AccessDecision, AccessQuestion } from './decision/access-decision.js'
 import { decide } from './decision/decide.js'
+import { Faults } from './faults.js'
 import type { QueryCount } from './incremental/index.js'
-import type { MeshNames } from './inputs/catalog-settings.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
 import type { PolicyPart } from './policy/parts/policy-part.js'
 import type { EndpointsChange } from './store/endpoint-contents.js'
@@ -38,19 +40,8 @@ import { decisionContext } from './views/decision-context.js'
 import { ingressPolicies, ingressRoutes } from './views/ingress-views.js'
 import { Participation } from './views/participation.js'
 import { Membership } from './views/membership.js'
-import { Provenance, type Locate } from './views/provenance.js'
+import { Provenance } from './views/provenance.js'
 import { resolvableHostNames, weightedCluster } from './views/service-views.js'
-
-/** What a catalog is made of. */
-export interface MeshCatalogOptions extends MeshNames {
-  /** In order of precedence. */
-  readonly endpointsProviders: readonly EndpointsProvider[]
-  readonly enrolment: Enrolment
-  /** The record of proxies that the process shares; absent where no proxy connects. */
-  readonly proxies?: ProxyRegistry
-  /** Without it, problems and origins name objects, not fields. */
-  readonly locate?: Locate
-}
 
 /**
  * The mesh catalog: joins specification, endpoints and proxies, and says what every proxy must do.
@@ -69,10 +60,8 @@ export class MeshCatalog {
   readonly #provenance: Provenance
   readonly #policyListeners = new Listeners<ReadonlySet<ProxyKey>>()
   readonly #endpointsListeners = new Listeners<readonly EndpointsChange[]>()
-  readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
+  readonly #announcements = new Announcements()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
-  /** What listeners are to be told of when all policies are computed. */
-  #toAnnounce: Announcement | undefined
   /** All endpoints providers as one, with what they know now; the catalog's own answers are those of the state applied last. */
   readonly endpoints: EndpointsProvider
   /** The record of proxies. */
@@ -117,7 +106,7 @@ export class MeshCatalog {
   /** Takes in what is new. Policies follow by {@link settle}. */
   take(update: CatalogUpdate): void {
     this.#computation.take(update)
-    this.#toAnnounce = joined(this.#toAnnounce, announcementOf(update))
+    this.#announcements.note(update)
     if (update.spec === undefined) return
     const { changed } = update.spec
     this.#specListeners.notify({ snapshot: this.#computation.snapshot, changed })
@@ -136,30 +125,18 @@ export class MeshCatalog {
    * @throws what failed, once everything else has been computed and told
    */
   settle(mayGoOn?: () => boolean): readonly PolicyChange[] {
-    const { changes, endpoints, faults } = this.#computation.settle(mayGoOn)
-    const failures = [...faults]
-    const tell = (listeners: () => void): void => {
-      try {
-        listeners()
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-    if (endpoints.length > 0)
-      tell(() => {
-        this.#endpointsListeners.notify(endpoints)
-      })
-    if (changes.length > 0)
-      tell(() => {
-        this.#policyListeners.notify(new Set(changes.map(({ proxy }) => proxy)))
-      })
-    if (this.ready && this.settled)
-      tell(() => {
-        this.#announce()
-      })
-    if (failures.length === 1) throw failures[0]
-    if (failures.length > 1)
-      throw new AggregateError(failures, `${failures.length} times, first: ${String(failures[0])}`)
+    const { changes, endpoints, faults: known } = this.#computation.settle(mayGoOn)
+    const faults = new Faults(known)
+    faults.keep(() => {
+      if (endpoints.length > 0) this.#endpointsListeners.notify(endpoints)
+    })
+    faults.keep(() => {
+      if (changes.length > 0) this.#policyListeners.notify(new Set(changes.map(({ proxy }) => proxy)))
+    })
+    faults.keep(() => {
+      if (this.ready && this.settled) this.#announcements.announce()
+    })
+    faults.raise()
     return changes
   }
 
@@ -377,8 +354,8 @@ export class MeshCatalog {
    * Calls the listener when it is time to ask {@link listEndpoints} again, with the only accounts that may be behind other services than before; undefined
    * where any may. The result ends it.
    */
-  announcements(listener: (accounts: readonly ServiceAccountRef[] | undefined) => void): () => void {
-    return this.#announcementListeners.add(listener)
+  announcements(listener: (accounts: AnnouncedAccounts) => void): () => void {
+    return this.#announcements.add(listener)
   }
 
   // --- Proxies ------------------------------------------------------------------------------------------------------------------------------------
@@ -418,27 +395,4 @@ export class MeshCatalog {
   participation(): ParticipationReport {
     return this.#participation.report()
   }
-
-  #announce(): void {
-    const announcement = this.#toAnnounce
-    this.#toAnnounce = undefined
-    if (announcement !== undefined) this.#announcementListeners.notify(announcement.accounts)
-  }
-}
-
-interface Announcement {
-  /** The only ones that may be behind other services; undefined where any may. */
-  readonly accounts: readonly ServiceAccountRef[] | undefined
-}
-
-/** Whom an update may put behind other services: where only endpoints are new, that is known, and neither roots nor Secrets have a say in it. */
-function announcementOf({ spec, config, endpoints }: CatalogUpdate): Announcement | undefined {
-  if (spec !== undefined || config !== undefined) return { accounts: undefined }
-  return endpoints === undefined ? undefined : { accounts: endpoints.accounts }
-}
-
-function joined(first: Announcement | undefined, second: Announcement | undefined): Announcement | undefined {
-  if (first === undefined || second === undefined) return first ?? second
-  if (first.accounts === undefined || second.accounts === undefined) return { accounts: undefined }
-  return { accounts: [...first.accounts, ...second.accounts] }
 }

@@ -4,7 +4,7 @@ import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
 import type { CatalogUpdate, PolicyChange } from '../../src/catalog/policy-computation.js'
-import type { Locate } from '../../src/catalog/views/provenance.js'
+import type { Locate } from '../../src/catalog/catalog-types.js'
 import { resolveMeshConfig, standalonePreset } from '../../src/config/index.js'
 import {
   SnapshotEndpointsProvider,

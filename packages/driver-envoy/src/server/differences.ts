@@ -1,6 +1,18 @@
 import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/types.js'
 import type { RetiredResources } from './retired-resources.js'
 
+/** What a proxy says about itself in its first request for a type. */
+export interface OpeningClaims {
+  /** The version that it has of a resource; empty if it has some, undefined if it has none. */
+  readonly heldVersion: (name: string) => string | undefined
+  /** Names that it has and that are not in the set. */
+  readonly leftovers: Iterable<string>
+  /** Whether it has had its answer about a name that is not in the set. */
+  readonly knowsMissing: (name: string) => boolean
+  /** An answer is due even if there is nothing to say. */
+  readonly owed: boolean
+}
+
 /** What a proxy has of one resource. The bytes are unknown where only its word for the version is there. */
 export interface Held {
   /** Empty if not even the version is known. */

@@ -1,20 +1,8 @@
 import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/types.js'
 import { DifferenceMap } from './difference-map.js'
-import type { Draft, DraftOptions, Held, InFlight, LoneChange, Unapplied } from './differences.js'
+import type { Draft, DraftOptions, Held, InFlight, LoneChange, OpeningClaims, Unapplied } from './differences.js'
 import { difference, doubted, heldUnknown, loneChange, standIn } from './differences.js'
 import type { Subscription } from './subscription.js'
-
-/** What a proxy says about itself in its first request for a type. */
-export interface OpeningClaims {
-  /** The version that it has of a resource; empty if it has some, undefined if it has none. */
-  readonly heldVersion: (name: string) => string | undefined
-  /** Names that it has and that are not in the set. */
-  readonly leftovers: Iterable<string>
-  /** Whether it has had its answer about a name that is not in the set. */
-  readonly knowsMissing: (name: string) => boolean
-  /** An answer is due even if there is nothing to say. */
-  readonly owed: boolean
-}
 
 /**
  * What one stream knows of one type: what the proxy should have, what it asked for, and where it differs from that.

@@ -1,6 +1,6 @@
 import type { AccessLog, JsonValue, PartRef, PolicyReader } from '@osm-ts/driver-api/policy'
 
-import type { LogField, LogFormat, LogPiece } from '../config/types.js'
+import type { LogField, LogFormat, LogPiece } from '../config/log-format.js'
 
 /** Commands that Pipy shows its scripts nothing for. */
 const unknown: ReadonlySet<string> = new Set([

@@ -2,6 +2,7 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { MeshDomains } from '../../identity/index.js'
 import { isMonitored, type Enrolment } from '../../spec/index.js'
+import type { Locate } from '../catalog-types.js'
 import type { DecisionContext } from '../decision/access-decision.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import type { PolicyComputation } from '../policy-computation.js'
@@ -9,7 +10,6 @@ import { canHoldCertificate } from '../policy/access/accounts.js'
 import { nameKey } from '../policy/parts/keys.js'
 import { allowsPlaintext } from '../policy/access/plaintext.js'
 import { serviceModel } from '../policy/upstreams/services.js'
-import type { Locate } from './provenance.js'
 
 /** What is fixed for all decisions of a mesh. */
 interface DecisionOptions {

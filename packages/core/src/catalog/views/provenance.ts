@@ -1,16 +1,13 @@
 import type { PartHash } from '@osm-ts/driver-api/policy'
 
 import type { Steps } from '../../async/index.js'
-import { compareProblems, type ObjectOrigin, type Problem } from '../../problem.js'
-import { makeObjectKey, type Kind, type ObjectKey } from '../../spec/index.js'
-import type { LocatedSource } from '../catalog-types.js'
+import { compareProblems, type Problem } from '../../problem.js'
+import { makeObjectKey, type Kind } from '../../spec/index.js'
+import type { LocatedSource, Locate } from '../catalog-types.js'
 import { groupProblems, problemGroups, uniqueProblems } from '../policy/problems/problem-groups.js'
 import type { Origins, SourceRef } from '../policy/parts/policy-part.js'
 import type { PolicyProblem } from '../policy/problems/problems.js'
 import type { PolicyComputation } from '../policy-computation.js'
-
-/** Where an object or a field of it is written down. */
-export type Locate = (key: ObjectKey, field?: string) => ObjectOrigin | undefined
 
 /** Leads from policies back to what people wrote. */
 export class Provenance {
