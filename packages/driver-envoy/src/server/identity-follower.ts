@@ -50,7 +50,7 @@ export class IdentityFollower {
     this.#reconnecting = setTimeout(this.#options.reconnect, delayMs)
   }
 
-  /** The proxy has refused a response, perhaps for its certificate: it is issued anew. */
+  /** The proxy has refused a response, perhaps for its certificate: it is issued again. */
   doubted(): void {
     if (this.#usesOwnKey) this.#renewal.abort()
   }
