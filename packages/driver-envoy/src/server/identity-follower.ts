@@ -26,6 +26,8 @@ export class IdentityFollower {
   #resolveBegin: (hasKey: boolean) => void = () => undefined
   #usesOwnKey = false
   #renewal = new AbortController()
+  #renewing: NodeJS.Timeout | undefined
+  #renewedAt = 0
   #reconnecting: NodeJS.Timeout | undefined
 
   constructor(options: IdentityFollowerOptions) {
@@ -52,7 +54,14 @@ export class IdentityFollower {
 
   /** The proxy has refused a response, perhaps for its certificate: it is issued again. */
   doubted(): void {
-    if (this.#usesOwnKey) this.#renewal.abort()
+    if (!this.#usesOwnKey || this.#renewing !== undefined) return
+    // A proxy that refuses everything must not have certificates signed without an end.
+    const delayMs = Math.max(0, this.#renewedAt + limits.refusedCertificateMs - Date.now())
+    this.#renewing = setTimeout(() => {
+      this.#renewing = undefined
+      this.#renewedAt = Date.now()
+      this.#renewal.abort()
+    }, delayMs)
   }
 
   /** Resolves when the signal aborts, or there are no more certificates. */
@@ -74,6 +83,7 @@ export class IdentityFollower {
 
   #close(): void {
     clearTimeout(this.#reconnecting)
+    clearTimeout(this.#renewing)
     this.#resolveBegin(false)
   }
 }

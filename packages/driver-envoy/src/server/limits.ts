@@ -35,7 +35,10 @@ export const limits = {
   writeTimeoutMs: 60_000,
   /** From the status of a stream until its connection is closed, where it has to be. */
   closeGraceMs: 200,
-  /** A proxy that refuses a certificate for its own key is asked to return this long after its stream began, at the earliest. */
+  /**
+   * A proxy that refuses a certificate for its own key is asked to return this long after its stream began, at the earliest. One that may have refused it gets
+   * another one as often at most.
+   */
   refusedCertificateMs: 5_000,
   /** Over this time streams are asked to return after a root was withdrawn that their certificates may come from. */
   reauthenticateSpreadMs: 10_000,
