@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import * as http2 from 'node:http2'
 import { connect } from 'node:net'
 
@@ -313,6 +314,44 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       host.roots.set({ id: '2', certificates: [host.services.certificate, testAuthority('next').certificate] })
       expect(namesOf(await stream.next())).toEqual(['root-cert-for-mtls'])
       expect(stream.received.filter(({ typeUrl }) => typeUrl === typeUrls.cluster)).toHaveLength(1)
+    })
+
+    describe('for keys that sidecars hold', () => {
+      const own = ['service-cert', 'root-cert-for-mtls']
+      const node = { metadata: { 'osm.private_key_file': '/etc/sidecar/sds_key.pem' } }
+      /** Asks as a sidecar does that says where it has its key, or as an older one. */
+      const opened = async (saysWhere: boolean) => {
+        host.serviceCertificates = 'perProxy'
+        host.publish(uuid, { cluster: { a: '1' } })
+        const { credential } = host.admit(uuid)
+        const stream = client({ credential }).delta()
+        const about = saysWhere ? { node } : {}
+        stream.send({ ...about, typeUrl: typeUrls.secret, resourceNamesSubscribe: own })
+        return { stream, credential, response: await stream.next() }
+      }
+
+      it('hold no key, and a chain for the key of the handshake', async () => {
+        const { credential, response } = await opened(true)
+        const text = secretText(response)
+        expect([...namesOf(response)].sort()).toEqual([...own].sort())
+        expect(text).not.toContain('PRIVATE KEY')
+        expect(text).toContain('/etc/sidecar/sds_key.pem')
+        const certificate = secretText({ resources: response.resources.filter(({ name }) => name === 'service-cert') })
+        const [chain = ''] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(certificate) ?? []
+        expect(new X509Certificate(chain).checkPrivateKey(createPrivateKey(credential.privateKey))).toBe(true)
+      })
+
+      it('come with a key to a sidecar that does not say where it has its own', async () => {
+        const { response } = await opened(false)
+        expect(secretText(response)).toContain('BEGIN PRIVATE KEY')
+      })
+
+      it('have a sidecar that refuses its chain come back by another handshake', async () => {
+        const { stream, response } = await opened(true)
+        const errorDetail = { code: 13, message: 'service-cert: the key does not match' }
+        stream.send({ typeUrl: typeUrls.secret, responseNonce: response.nonce, errorDetail })
+        expect((await stream.ended).code).toBe(status.UNAVAILABLE)
+      })
     })
 
     it('are in no log, report or debug page, not even when a proxy quotes one', async () => {
