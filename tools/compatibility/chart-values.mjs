@@ -51,9 +51,13 @@ export const chartValues = {
     works('osm.prometheus.retention.time', effects),
     works('osm.{trustDomain,clusterDomain}', effects, { note: 'clusterDomain is new' }),
     works('osm.certificateProvider.kind', values),
-    works('osm.certificateProvider.{serviceCertValidityDuration,certKeyBitSize,keyAlgorithm}', effects, {
-      note: 'keyAlgorithm is new',
-    }),
+    works(
+      'osm.certificateProvider.{serviceCertValidityDuration,certKeyBitSize,keyAlgorithm,serviceCertificates}',
+      effects,
+      {
+        note: 'keyAlgorithm and serviceCertificates are new',
+      },
+    ),
     works('osm.vault.{host,port,protocol,role}', effects),
     works('osm.vault.token', effects, { note: 'kept in a Secret, not in a flag' }),
     works('osm.vault.secret.{name,key}', effects),

@@ -9,7 +9,8 @@
   "certificate" (dict
     "serviceCertValidityDuration" $osm.certificateProvider.serviceCertValidityDuration
     "certKeyBitSize" (int $osm.certificateProvider.certKeyBitSize)
-    "keyAlgorithm" $osm.certificateProvider.keyAlgorithm)
+    "keyAlgorithm" $osm.certificateProvider.keyAlgorithm
+    "serviceCertificates" $osm.certificateProvider.serviceCertificates)
   "featureFlags" (include "osm.presetFeatureFlags" . | fromYaml)
   "pluginChains" $osm.pluginChains
   | toPrettyJson }}
