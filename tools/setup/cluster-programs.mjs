@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { cachedFolder, hashInputs } from '../lib/cache.mjs'
 import { cacheRoot, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
+import { say } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
+import { builtCertManager } from './cert-manager.mjs'
 import { debianPackages, installCommand, isDebian } from './debian-packages.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { goObstacle } from './go.mjs'
@@ -39,6 +41,10 @@ export async function ensureClusterPrograms() {
   const obstacle = await clusterObstacle()
   if (obstacle !== undefined) throw new SetUpError(`A local cluster is not possible here: ${obstacle}.`)
   const runtime = await ensureContainerRuntime()
+  if (builtCertManager() === undefined)
+    say(
+      'roots rotate without cert-manager in the cluster tier: build it by OSM_BUILD_CERT_MANAGER=1 node tools/bootstrap.mjs cluster-build',
+    )
   return {
     ...(await buildClusterPrograms()),
     ...runtime,
