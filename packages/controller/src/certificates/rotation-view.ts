@@ -1,6 +1,4 @@
-import { X509Certificate } from 'node:crypto'
-
-import type { CertificateProvider, StagedProvider, TrustState } from '@osm-ts/core'
+import { type CertificateProvider, rootFingerprint, type StagedProvider, type TrustState } from '@osm-ts/core'
 
 import type { ProviderChoice, ProviderChoices } from './provider-choice.js'
 
@@ -49,12 +47,8 @@ export class RotationView {
     return new Map(
       named.flatMap(([name, choice]) => {
         const provider = choice && this.#opened.find(choice)
-        return name === undefined || provider === undefined ? [] : [[name, fingerprintOf(provider)] as const]
+        return name === undefined || provider === undefined ? [] : [[name, rootFingerprint(provider)] as const]
       }),
     )
   }
-}
-
-function fingerprintOf(provider: CertificateProvider): string {
-  return new X509Certificate(provider.rootCertificate('workload').chain).fingerprint256
 }

@@ -48,6 +48,12 @@ export { LeafWriter, type Issuer, type LeafFields, type WrittenCertificate } fro
 export { generateRoot } from './certificate-authority.js'
 export { LeafKeys } from './leaf-keys.js'
 export { RemoteProvider, type RemoteAuthority, type RemoteProviderOptions } from './remote-provider.js'
-export { type ConnectedSidecars, StagedProvider, type TrustPlan, type TrustState } from './staged-provider.js'
+export {
+  type ConnectedSidecars,
+  rootFingerprint,
+  StagedProvider,
+  type TrustPlan,
+  type TrustState,
+} from './staged-provider.js'
 export { SplitProvider } from './split-provider.js'
 export { issuanceLog, type IssuanceLog } from './issuance-log.js'

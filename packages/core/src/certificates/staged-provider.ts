@@ -108,8 +108,8 @@ export class StagedProvider implements CertificateProvider {
     const { signer } = this.#plan
     const isWaiting = signer !== this.#signer || this.#unsettled().length > 0
     return {
-      signs: fingerprintOf(this.#signer),
-      ...(signer === this.#signer ? {} : { next: fingerprintOf(signer) }),
+      signs: rootFingerprint(this.#signer),
+      ...(signer === this.#signer ? {} : { next: rootFingerprint(signer) }),
       confirmed: [...this.#confirmed].map((root) => new X509Certificate(root).fingerprint256),
       ...(isWaiting ? { sidecars: this.#sidecars() } : {}),
     }
@@ -251,7 +251,8 @@ export class StagedProvider implements CertificateProvider {
   }
 }
 
-function fingerprintOf(provider: CertificateProvider): string {
+/** SHA-256 fingerprint of the root by which a provider signs for workloads. */
+export function rootFingerprint(provider: Pick<CertificateProvider, 'rootCertificate'>): string {
   return new X509Certificate(provider.rootCertificate(AUTHORITY).chain).fingerprint256
 }
 

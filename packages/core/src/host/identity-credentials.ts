@@ -113,14 +113,8 @@ export class IdentityCredentials {
   }
 
   #entryOf(account: ServiceAccountRef, holder: KeyHolder | undefined): Entry {
-    const subject: ServiceSubject = {
-      kind: 'service',
-      serviceAccount: account,
-      services: [],
-      ...(holder && { holder }),
-    }
     // The services in a certificate are not part of its name.
-    const ref = certificateRef<'service'>(subject, this.#options.domains)
+    const ref = certificateRef<'service'>(subjectOf({ account, holder }, []), this.#options.domains)
     const known = this.#entries.get(keyOf(ref))
     if (known !== undefined) return known
     const entry: Entry = {
@@ -144,14 +138,12 @@ export class IdentityCredentials {
   #ensure(entry: Entry, services: readonly MeshService[]): void {
     // The next user asks for what is missing then.
     if (entry.users === 0) return
-    const { account, holder } = entry
     const key = services.map(nameKey).sort().join(' ')
     if (entry.credential.current !== undefined && entry.services === key) return
     entry.services = key
     entry.cancelRetry?.()
     entry.cancelRetry = undefined
-    const subject: ServiceSubject = { kind: 'service', serviceAccount: account, services, ...(holder && { holder }) }
-    this.#options.certificates.issueCertificate(subject).then(
+    this.#options.certificates.issueCertificate(subjectOf(entry, services)).then(
       (certificate) => {
         entry.failures = 0
         entry.credential.set(credentialOf(entry, certificate))
@@ -206,6 +198,13 @@ export class IdentityCredentials {
     if (siblings?.size === 0) this.#byAccount.delete(account)
     this.#options.certificates.releaseCertificate(entry.ref)
   }
+}
+
+function subjectOf(
+  { account, holder }: Pick<Entry, 'account' | 'holder'>,
+  services: readonly MeshService[],
+): ServiceSubject {
+  return { kind: 'service', serviceAccount: account, services, ...(holder && { holder }) }
 }
 
 function credentialOf({ holder }: Entry, certificate: ServiceCertificate): Credential {

@@ -1,6 +1,7 @@
-import { create, toBinary } from '@bufbuild/protobuf'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Credential, TrustBundle } from '@osm-ts/driver-api'
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
+import type { TlsCertificateSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
@@ -40,17 +41,7 @@ export function secretSet(secrets: readonly EncodedResource[]): ResourceSet {
 }
 
 function certificateSecret(name: string, { chain, privateKey }: Credential): EncodedResource {
-  const secret = create(SecretSchema, {
-    name,
-    type: {
-      case: 'tlsCertificate',
-      value: {
-        certificateChain: { specifier: { case: 'inlineString', value: chain } },
-        privateKey: { specifier: { case: 'inlineString', value: privateKey } },
-      },
-    },
-  })
-  return encodedResource(name, toBinary(SecretSchema, secret), [])
+  return tlsCertificate(name, chain, { privateKey: { specifier: { case: 'inlineString', value: privateKey } } })
 }
 
 /**
@@ -59,17 +50,17 @@ function certificateSecret(name: string, { chain, privateKey }: Credential): Enc
  * Envoy runs. So the key is read with each chain, and only then.
  */
 function certificateOfKeyFile(name: string, chain: string, keyFile: string): EncodedResource {
-  const secret = create(SecretSchema, {
-    name,
-    type: {
-      case: 'tlsCertificate',
-      value: {
-        certificateChain: { specifier: { case: 'inlineString', value: chain } },
-        privateKey: { specifier: { case: 'filename', value: keyFile } },
-        watchedDirectory: { path: '/' },
-      },
-    },
-  })
+  const privateKey = { specifier: { case: 'filename', value: keyFile } } as const
+  return tlsCertificate(name, chain, { privateKey, watchedDirectory: { path: '/' } })
+}
+
+function tlsCertificate(
+  name: string,
+  chain: string,
+  key: Pick<MessageInitShape<typeof TlsCertificateSchema>, 'privateKey' | 'watchedDirectory'>,
+): EncodedResource {
+  const certificateChain = { specifier: { case: 'inlineString', value: chain } } as const
+  const secret = create(SecretSchema, { name, type: { case: 'tlsCertificate', value: { certificateChain, ...key } } })
   return encodedResource(name, toBinary(SecretSchema, secret), [])
 }
 
