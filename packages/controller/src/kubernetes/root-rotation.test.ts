@@ -29,6 +29,7 @@ describe('RootRotation', () => {
   let own: ReplicaTrust
   let others: Map<string, ReplicaTrust | undefined>
   let pods: readonly string[]
+  let podLists: number
   let fault: RotationFault | undefined
   let now: number
 
@@ -40,6 +41,7 @@ describe('RootRotation', () => {
     own = settled
     others = new Map([['two', settled]])
     pods = ['one', 'two']
+    podLists = 0
     fault = undefined
     now = Date.parse('2026-11-27T00:00:00Z')
   })
@@ -90,7 +92,7 @@ describe('RootRotation', () => {
       own: () => own,
       others: () => others,
       pods: async () => {
-        looks += 1
+        podLists += 1
         return pods
       },
       write: async (name, status) => {
@@ -101,6 +103,7 @@ describe('RootRotation', () => {
       clock: {
         now: () => (now += 10_000),
         setTimer: (callback) => {
+          looks += 1
           const timer = setImmediate(callback)
           return () => clearImmediate(timer)
         },
@@ -110,7 +113,7 @@ describe('RootRotation', () => {
     const running = rotation.run(closing.signal)
     await eventually(
       () => looks,
-      (count) => count >= 2,
+      (count) => count >= 4,
     )
     closing.abort()
     await running
@@ -171,6 +174,17 @@ describe('RootRotation', () => {
     pods = ['one']
     await lead()
     expect(letsSign('next')).toBe(true)
+  })
+
+  it('asks for the pods of replicas only while something is left to decide', async () => {
+    await lead()
+    expect(podLists).toBeGreaterThan(0)
+    podLists = 0
+    await lead()
+    expect([podLists, ...states()]).toEqual([0, 'active', 'passive'])
+    choose({ old: 'passive', next: 'active' })
+    await lead()
+    expect(podLists).toBeGreaterThan(0)
   })
 
   it('waits for a replica of an earlier version, which reports nothing about roots', async () => {

@@ -94,7 +94,7 @@ export class RootRotation {
     // What is not in force yet cannot be told from what was before.
     if (facts.length === 0 || (rotation.isPending && rotation.fault === undefined)) return
     if (!facts.every(({ name }) => this.#isSettled(name))) return
-    const decisions = [...decideRotation(facts, await this.#replicas(signal))]
+    const decisions = [...decideRotation(facts, await this.#replicas(facts.every(isDecided), signal))]
     // A leader that ends between two writings leaves two that sign rather than none.
     const signsFirst = decisions.sort(([, a], [, b]) => signs(b) - signs(a))
     for (const [name, decision] of signsFirst) {
@@ -139,11 +139,15 @@ export class RootRotation {
     return false
   }
 
-  /** Those whose pods serve, and those that report: a pod that ends has sidecars for a while. */
-  async #replicas(signal: AbortSignal): Promise<readonly ReplicaFacts[]> {
+  /**
+   * Those whose pods serve, and those that report: a pod that ends has sidecars for a while. Once all is decided, a
+   * silent pod changes nothing, and the API server is not asked for pods.
+   */
+  async #replicas(isAllDecided: boolean, signal: AbortSignal): Promise<readonly ReplicaFacts[]> {
     const { pod, own, others, pods } = this.#options
     const told = others()
-    const names = new Set([...(await pods(signal)), ...told.keys()].filter((name) => name !== pod))
+    const serving = isAllDecided ? [] : await pods(signal)
+    const names = new Set([...serving, ...told.keys()].filter((name) => name !== pod))
     return [
       { name: pod, trust: own() },
       ...[...names].sort().map((name) => {
@@ -152,6 +156,13 @@ export class RootRotation {
       }),
     ]
   }
+}
+
+/** True once the status says what the role asks for, for the object as it is now. */
+function isDecided({ role, record, fault }: RootFacts): boolean {
+  if (record === undefined || fault !== undefined) return false
+  const { decidedFor, generation, state, isIssuing } = record
+  return decidedFor === generation && state === role && isIssuing === (role === 'active')
 }
 
 function signs({ issuing }: RootDecision): number {
