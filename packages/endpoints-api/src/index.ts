@@ -1,0 +1,19 @@
+export type { Instance, InstancePort, InstanceSidecar, InstanceLocality } from './instance.js'
+export type { JsonObject, JsonValue } from './json.js'
+export type { ProviderAnswer, ServiceInstances, ServiceName } from './answer.js'
+export type {
+  CustomResource,
+  ResourceCondition,
+  ResourceKind,
+  ResourceRef,
+  ResourceStatus,
+  Resources,
+} from './resource.js'
+export {
+  ENDPOINTS_CONTRACT_VERSION,
+  type CallOutcome,
+  type EndpointsPlugin,
+  type ProviderContext,
+  type ProviderLog,
+  type RunningProvider,
+} from './plugin.js'
