@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { KubernetesApi } from '@osm-ts/kubernetes'
 
@@ -108,6 +112,52 @@ describe('osm policy check-pods and check-conflicts', () => {
       })
     } finally {
       await objects.apply(meshConfig(false))
+    }
+  })
+
+  it('shows what a file and a deletion would change in the cluster, and applies nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'osm-diff-'))
+    const file = join(folder, 'strangers.yaml')
+    try {
+      await writeFile(
+        file,
+        policy.replaceAll('client-to-server', 'strangers').replace('name: client,', 'name: stranger,'),
+      )
+      const gained = await osm('diff', '-f', file, '-o', 'json')
+      expect(gained).toMatchObject({ code: 0, stderr: '' })
+      const call = { destination: `${shop}/server:80`, protocol: 'http', request: 'GET /books.*' }
+      expect(JSON.parse(gained.stdout)).toMatchObject({
+        access: { gained: [{ caller: `${shop}/stranger`, ...call }], lost: [] },
+        proxies: { total: 3, changed: [`${shop}/server`, `${shop}/stranger`] },
+        findings: { new: [], resolved: [] },
+      })
+      const lost = await osm('diff', '--delete', `TrafficTarget/${shop}/client-to-server`, '-o', 'json')
+      expect(JSON.parse(lost.stdout)).toMatchObject({
+        access: { gained: [], lost: [{ caller: `${shop}/client`, ...call }] },
+      })
+      await expect(osm('policy', 'check-pods', `${shop}/client`, `${shop}/server`)).resolves.toMatchObject({ code: 0 })
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  it('analyzes the cluster, and files against it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'osm-analyze-'))
+    const file = join(folder, 'target.yaml')
+    try {
+      await writeFile(file, policy.slice(policy.indexOf('---') + 4).replace('name: books }', 'name: no-such-group }'))
+      // The Deployment has no pods here, so that its controller cannot be asked: that is a finding of its own.
+      const running = JSON.parse((await osm('analyze', '-o', 'json')).stdout) as {
+        readonly findings: readonly unknown[]
+      }
+      expect(running.findings).toEqual([
+        expect.objectContaining({ code: 'OSM_ANALYZE_CONTROLLER', severity: 'warning' }),
+      ])
+      const { code, stdout } = await osm('analyze', file, '--against-mesh', '-n', shop)
+      expect(code).toBe(1)
+      expect(stdout).toMatch(/target\.yaml:\d+:\d+: error OSM_SPEC_ROUTE {2}TrafficTarget shop\/client-to-server/)
+    } finally {
+      await rm(folder, { recursive: true })
     }
   })
 

@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 
+import { addAnalyze } from './commands/analyze.js'
 import { addCertificateRollback, addCertificateRotate } from './commands/certificate-rotate.js'
 import { addCertificateStatus } from './commands/certificate-status.js'
 import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
+import { addDiff } from './commands/diff.js'
 import { addDriverInspect } from './commands/driver-inspect.js'
 import { addDriverList } from './commands/driver-list.js'
 import { addDriverMigrate } from './commands/driver-migrate.js'
@@ -91,6 +93,8 @@ Try it:
   addUninstall(program, host)
   addMesh(program, host)
   addVerify(program, host)
+  addAnalyze(program, host)
+  addDiff(program, host)
   addNamespace(program, host)
   addMetrics(program, host)
   addInject(program, host)

@@ -10,6 +10,7 @@ import type { Logger } from '@osm-ts/driver-api'
 
 import { cliError } from '../errors.js'
 import { loadMeshModel, type MeshModel } from '../spec/load-mesh-model.js'
+import { type ProposedChange, sourcesWith } from '../spec/proposed-change.js'
 import type { ControlPlane } from './control-planes.js'
 import type { Cluster } from './open-cluster.js'
 
@@ -19,9 +20,14 @@ const READ_TIMEOUT_MS = 60_000
 /**
  * Reads once what a mesh is made of, as its controller reads it, and understands it with the same code. The controller itself is not asked.
  *
+ * @param change - what a user is about to change in it
  * @throws OsmError `OSM_CLI_UNREACHABLE` if it can't be read to the end; KubernetesError
  */
-export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane): Promise<MeshModel> {
+export async function loadCluster(
+  { api, signal }: Cluster,
+  plane: ControlPlane,
+  change?: ProposedChange,
+): Promise<MeshModel> {
   const { meshName, namespace: osmNamespace, flags } = plane
   // The following steps retry forever, so missing permission to read namespaces is reported first.
   await listAll(api, resourceTypes.Namespace, { labelSelector: 'none', limit: 1 }, signal)
@@ -42,7 +48,7 @@ export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane)
   const reading = new AbortController()
   const outside = new NamedEndpointsProvider({ ...common, signal: reading.signal })
   const timeout = AbortSignal.timeout(READ_TIMEOUT_MS)
-  const feed = new SnapshotFeed([source])
+  const feed = new SnapshotFeed(sourcesWith(source, change))
   try {
     await feed.start(AbortSignal.any([signal, timeout, reading.signal]))
     const enrolment: Enrolment = { mode: 'labelled', meshName }

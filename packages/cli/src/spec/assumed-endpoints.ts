@@ -2,8 +2,13 @@ import {
   dialledPorts,
   type Endpoint,
   type EndpointsProvider,
+  formatProblem,
+  isOfKind,
+  type KindMap,
   known,
   localityOf,
+  type ObjectSource,
+  readObjects,
   resolveTargetPort,
   type Snapshot,
   unknownLocality,
@@ -62,6 +67,49 @@ export function assumedWorkloads(snapshot: Snapshot): EndpointsProvider {
         ]
       })
     })
+  })
+}
+
+/** An instance of each Workload that the mesh would start, so that policies are computed for it. `sources` have to have started when it is asked. */
+export function assumedInstances(sources: readonly ObjectSource[]): ObjectSource {
+  return {
+    name: 'assumed-instances',
+    start: () => Promise.resolve(),
+    subscribe: () => () => undefined,
+    problems: () => [],
+    locate: () => undefined,
+    objects: () => {
+      const workloads = sources
+        .flatMap((source) => source.objects())
+        .filter((object) => isOfKind(object, 'Workload'))
+        .filter(({ spec }) => spec.address === undefined && spec.sidecar)
+      const documents = workloads.map((workload, index) => instanceOf(workload, index + 1))
+      const { objects, problems } = readObjects(documents.join('\n---\n'), { writtenBy: 'runtime' })
+      const [problem] = problems
+      if (problem !== undefined) throw new Error(`an instance of a valid Workload is valid: ${formatProblem(problem)}`)
+      return objects
+    },
+  }
+}
+
+function instanceOf({ metadata, spec }: KindMap['Workload'], number: number): string {
+  const hexadecimal = number.toString(16)
+  return JSON.stringify({
+    apiVersion: 'standalone.openservicemesh.io/v1alpha1',
+    kind: 'WorkloadInstance',
+    metadata: { name: metadata.name, namespace: metadata.namespace, labels: metadata.labels },
+    spec: {
+      uuid: `00000000-0000-4000-8000-${hexadecimal.padStart(12, '0')}`,
+      workload: metadata.name,
+      serviceAccountName: spec.serviceAccountName,
+      // Policy does not depend on the class; any name will do.
+      sidecarClass: spec.sidecarClass ?? 'envoy',
+      mode: 'transparent',
+      addresses: [`2001:db8::${hexadecimal}`],
+      ports: spec.ports,
+      ready: true,
+      createdAt: '2000-01-01T00:00:00Z',
+    },
   })
 }
 

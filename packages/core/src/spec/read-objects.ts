@@ -1,7 +1,8 @@
-import type { Problem } from '../problem.js'
+import type { ObjectOrigin, Problem } from '../problem.js'
+import { parseFieldPath } from './field-path.js'
 import { readDocuments } from './folder/read-documents.js'
 import { ObjectDecoder } from './object-decoder.js'
-import type { MeshObject } from './objects.js'
+import type { MeshObject, ObjectKey } from './objects.js'
 
 /** How a text is read. */
 export interface ReadObjectsOptions {
@@ -17,7 +18,12 @@ export interface ReadObjectsOptions {
 export function readObjects(
   text: string,
   options: ReadObjectsOptions = {},
-): { readonly objects: readonly MeshObject[]; readonly problems: readonly Problem[] } {
+): {
+  readonly objects: readonly MeshObject[]
+  readonly problems: readonly Problem[]
+  /** Where an object, or a field of it, is written down; undefined if the text does not hold it. */
+  readonly locate: (key: ObjectKey, field?: string) => ObjectOrigin | undefined
+} {
   const definitions = readDocuments(text, options.decoder ?? new ObjectDecoder(options.writtenBy), {
     file: options.file ?? '-',
     defaultNamespace: options.defaultNamespace ?? 'default',
@@ -25,5 +31,9 @@ export function readObjects(
   return {
     objects: definitions.flatMap(({ object }) => object ?? []),
     problems: definitions.flatMap(({ problems }) => problems),
+    locate: (key, field) =>
+      definitions
+        .find((definition) => definition.key === key)
+        ?.locate(field === undefined ? [] : parseFieldPath(field)),
   }
 }

@@ -1,0 +1,130 @@
+import type { Problem } from '@osm-ts/core'
+import { type Command, Option } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
+import { outputOption, toJson } from '../output/format.js'
+import { debugApi } from '../state/debug-api.js'
+import type { MeshModel } from '../spec/load-mesh-model.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { loadRunningMesh } from './load-running-mesh.js'
+import { meshSourceHelp, meshSourceOf, type MeshSource, type MeshSourceFlags } from './mesh-source.js'
+import { stateOption } from './state-option.js'
+
+type Threshold = Problem['severity'] | 'never'
+
+interface AnalyzeFlags extends MeshSourceFlags {
+  readonly againstMesh?: boolean
+  readonly suppress?: readonly string[]
+  readonly failOn: Threshold
+  readonly output: 'table' | 'json' | 'sarif' | 'junit'
+}
+
+/** `osm analyze [paths...]` */
+export function addAnalyze(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('analyze'))
+    .description('find problems in a running mesh, in files before they are applied, or in both together')
+    .argument('[paths...]', 'files or folders of YAML (default: the running mesh)')
+    .option('--against-mesh', 'analyze the running mesh as it would be with the files applied')
+    .addOption(stateOption())
+    .option('-n, --namespace <namespace>', 'only findings about objects of this namespace')
+    .option('--suppress <code...>', 'codes to leave out; * at the end of one stands for all codes that begin so')
+    .addOption(
+      new Option('--fail-on <severity>', 'least severity that makes the exit code 1')
+        .choices(['error', 'warning', 'never'] satisfies Threshold[])
+        .default('error'),
+    )
+    .addOption(outputOption(['table', 'json', 'sarif', 'junit']))
+    .addHelpText(
+      'after',
+      `
+Files are analyzed with the code of the controller; nothing is applied. Each finding has a stable code: osm support error-info <code> explains it.
+For a running mesh, the controller is also asked what proxies refused, which drivers fail and which certificates expire.
+
+An object keeps findings to itself with the annotation openservicemesh.io/suppress-findings: <code>,<code>.
+${meshSourceHelp}
+
+Examples:
+  osm analyze
+  osm analyze mesh/ --fail-on warning
+  osm analyze change.yaml --against-mesh
+  osm analyze mesh/ -o sarif > osm.sarif`,
+    )
+    .action(async (paths: readonly string[], flags: AnalyzeFlags, command: Command) => {
+      if (flags.againstMesh === true && paths.length === 0)
+        command.error('error: --against-mesh needs files or folders to apply')
+      const isAlone = paths.length > 0 && flags.againstMesh !== true
+      const { model, running } = isAlone
+        ? { model: await loadPaths(host, paths), running: [] }
+        : await loadRunning(host, flags, command, paths)
+      await report(host, flags, { model, running })
+    })
+
+  async function report(
+    { context: { stdout, variables, cwd, version } }: CommandHost,
+    { suppress = [], namespace, failOn, output }: AnalyzeFlags,
+    { model, running }: { readonly model: MeshModel; readonly running: readonly Problem[] },
+  ): Promise<void> {
+    const { collectFindings } = await import('../analyze/findings.js')
+    const { withShortPlaces } = await import('../spec/short-places.js')
+    const found = collectFindings([model.problems, running], model.snapshot, { suppress, namespace })
+    const findings = withShortPlaces(found.findings, cwd)
+    switch (output) {
+      case 'json': {
+        stdout.write(toJson({ ...found, findings, suppressed: withShortPlaces(found.suppressed, cwd) }))
+        break
+      }
+      case 'sarif': {
+        const { toSarif } = await import('../analyze/reports.js')
+        const { errorMeanings } = await import('../support/error-meanings.js')
+        stdout.write(toJson(toSarif(findings, { version, meanings: errorMeanings })))
+        break
+      }
+      case 'junit': {
+        const { toJUnit } = await import('../analyze/reports.js')
+        stdout.write(toJUnit(findings))
+        break
+      }
+      case 'table': {
+        const { renderFindings } = await import('../analyze/render-findings.js')
+        stdout.write(toText(renderFindings({ ...found, findings }, wantsColor(context.stdout, variables))))
+      }
+    }
+    const isFailure = ({ severity }: Problem): boolean =>
+      failOn !== 'never' && (severity === 'error' || failOn === 'warning')
+    onExit(findings.some(isFailure) ? exitCodes.problem : exitCodes.ok)
+  }
+}
+
+async function loadPaths({ context: { cwd, signal } }: CommandHost, paths: readonly string[]): Promise<MeshModel> {
+  const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
+  const { proposedChange } = await import('../spec/proposed-change.js')
+  return await loadFolder(proposedChange(paths, { cwd }).source, standaloneNaming, signal)
+}
+
+/** The running mesh, with the files applied if there are any, and what its controller knows of it as it is. */
+async function loadRunning(
+  host: CommandHost,
+  { namespace: _namespace, ...flags }: AnalyzeFlags,
+  command: Command,
+  paths: readonly string[],
+): Promise<{ readonly model: MeshModel; readonly running: readonly Problem[] }> {
+  const { proposedChange } = await import('../spec/proposed-change.js')
+  const { analyzeRunningMesh } = await import('../analyze/running-mesh.js')
+  const source = await meshSourceOf(host, flags, command)
+  const { cwd } = host.context
+  const change = paths.length === 0 ? undefined : proposedChange(paths, { cwd })
+  const model = await loadRunningMesh(source, host.context.signal, { change })
+  const running = await analyzeRunningMesh(() => openDebugApi(source, host.context.signal), {
+    now: Date.now(),
+    isChanged: change !== undefined,
+  })
+  return { model, running }
+}
+
+async function openDebugApi(source: MeshSource, signal: AbortSignal): Promise<ReturnType<typeof debugApi>> {
+  return source.kind === 'local' ? debugApi(source.mesh.controllerUrl, signal) : await clusterDebugApi(source.cluster)
+}

@@ -1,0 +1,98 @@
+import { parseObjectKey, makeObjectKey, type ObjectKey } from '@osm-ts/core'
+import { InvalidArgumentError, type Command } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
+import { outputOption, toJson } from '../output/format.js'
+import type { FolderAssumptions } from '../spec/load-folder.js'
+import type { MeshModel } from '../spec/load-mesh-model.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { loadRunningMesh } from './load-running-mesh.js'
+import { meshSourceHelp, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
+import { meshFolder } from './run-options.js'
+import { stateOption } from './state-option.js'
+
+interface DiffFlags extends MeshSourceFlags {
+  readonly file?: readonly string[]
+  readonly delete?: readonly string[]
+  readonly folder?: string
+  readonly exitCode?: boolean
+  readonly output: string
+}
+
+/** `osm diff -f <path>` */
+export function addDiff(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('diff'))
+    .description(
+      'show what a change would do before it is applied: who gains and loses what, and which proxies it reaches',
+    )
+    .option('-f, --file <path...>', 'file or folder of YAML to apply; may be repeated')
+    .option('--delete <object...>', 'object to delete: <kind>/<namespace>/<name>; may be repeated')
+    .option('--folder <folder>', 'folder of the mesh that would change (default: the running mesh)')
+    .addOption(stateOption())
+    .option('--exit-code', 'exit with 1 if the change has an effect')
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Nothing is applied. Both answers are computed from the objects of the mesh with the code of the controller. In a folder, every Workload counts as running.
+The exit code is 1 if the change brings errors.
+${meshSourceHelp}
+
+Examples:
+  osm diff -f access.yaml
+  osm diff --delete TrafficTarget/bookstore/bookstore
+  osm diff --folder examples/bookstore/mesh -f access.yaml -o json`,
+    )
+    .action(async (flags: DiffFlags, command: Command) => {
+      const { file = [], delete: deleted = [] } = flags
+      if (file.length + deleted.length === 0)
+        command.error('error: nothing would change: give --file <path> or --delete <object>')
+      const removed = deleted.map(parseKey)
+      const { proposedChange } = await import('../spec/proposed-change.js')
+      const load = await loaderOf(host, flags, command)
+      const before = await load({ running: true })
+      for (const key of removed)
+        if (before.snapshot.getByKey(key) === undefined) command.error(`error: the mesh has no object ${key}`)
+      const after = await load({ running: true, change: proposedChange(file, { cwd: context.cwd, removed }) })
+      const { blastRadius, isWithoutEffect } = await import('../diff/blast-radius.js')
+      const { renderBlastRadius } = await import('../diff/render-blast-radius.js')
+      const { withShortPlaces } = await import('../spec/short-places.js')
+      const found = blastRadius(before, after)
+      const short = (list: MeshModel['problems']): MeshModel['problems'] => withShortPlaces(list, context.cwd)
+      const radius = {
+        ...found,
+        findings: { new: short(found.findings.new), resolved: short(found.findings.resolved) },
+      }
+      const color = wantsColor(context.stdout, context.variables)
+      context.stdout.write(flags.output === 'json' ? toJson(radius) : toText(renderBlastRadius(radius, color)))
+      const isBad = radius.findings.new.some(({ severity }) => severity === 'error')
+      onExit(isBad || (flags.exitCode === true && !isWithoutEffect(radius)) ? exitCodes.problem : exitCodes.ok)
+    })
+}
+
+async function loaderOf(
+  host: CommandHost,
+  { folder, ...flags }: DiffFlags,
+  command: Command,
+): Promise<(assumptions: FolderAssumptions) => Promise<MeshModel>> {
+  const { cwd, signal } = host.context
+  if (folder !== undefined) {
+    const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
+    const absolute = meshFolder(cwd, folder).folder
+    return (assumptions) => loadFolder(absolute, standaloneNaming, signal, assumptions)
+  }
+  const source = await meshSourceOf(host, flags, command)
+  return (assumptions) => loadRunningMesh(source, signal, assumptions)
+}
+
+function parseKey(text: string): ObjectKey {
+  const parsed = parseObjectKey(text.split('/').length === 2 ? text.replace('/', '//') : text)
+  if (parsed === undefined)
+    throw new InvalidArgumentError(
+      `--delete ${text}: write <kind>/<namespace>/<name>, such as TrafficTarget/bookstore/bookstore.`,
+    )
+  return makeObjectKey(parsed.kind, parsed.namespace, parsed.name)
+}

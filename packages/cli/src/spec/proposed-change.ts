@@ -1,0 +1,175 @@
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+
+import {
+  ObjectDecoder,
+  objectKey,
+  objectRef,
+  type MeshObject,
+  type ObjectKey,
+  type ObjectOrigin,
+  type ObjectSource,
+  PatternChecker,
+  type Problem,
+  readObjects,
+  type SpecErrorCode,
+  YamlFolderSource,
+} from '@osm-ts/core'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
+
+import { cliError } from '../errors.js'
+
+/** Largest file that is read, in bytes: as much as a mesh folder takes. */
+const MAX_FILE_BYTES = 10 * 1024 * 1024
+
+/** Objects that a user is about to apply or delete. */
+export interface ProposedChange {
+  readonly source: ObjectSource
+  readonly removed: ReadonlySet<ObjectKey>
+}
+
+/** Files and folders as one change. Nothing is read before the source starts. */
+export function proposedChange(
+  paths: readonly string[],
+  { cwd, removed = [] }: { readonly cwd: string; readonly removed?: readonly ObjectKey[] },
+): ProposedChange {
+  return { source: new PathsSource(paths, cwd), removed: new Set(removed) }
+}
+
+/** The sources of a mesh as it would be with the change. */
+export function sourcesWith(base: ObjectSource, change: ProposedChange | undefined): readonly ObjectSource[] {
+  return change === undefined ? [base] : [change.source, new ReplacedSource(base, change)]
+}
+
+/** A source without what a change replaces or removes. */
+class ReplacedSource implements ObjectSource {
+  readonly #base: ObjectSource
+  readonly #change: ProposedChange
+
+  constructor(base: ObjectSource, change: ProposedChange) {
+    this.#base = base
+    this.#change = change
+  }
+
+  get name(): string {
+    return this.#base.name
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    return this.#base.start(signal)
+  }
+
+  /** Both are read once: what changes later belongs to neither answer. */
+  subscribe(): () => void {
+    return () => undefined
+  }
+
+  problems(): readonly Problem[] {
+    const isGone = this.#isGone()
+    return this.#base.problems().filter(({ object }) => {
+      const key = object && (`${object.kind}/${object.namespace}/${object.name}` as ObjectKey) // the form of a key; a kind that is not known matches none
+      return key === undefined || !isGone(key)
+    })
+  }
+
+  objects(): readonly MeshObject[] {
+    const isGone = this.#isGone()
+    return this.#base.objects().filter((object) => !isGone(objectKey(object)))
+  }
+
+  locate(key: ObjectKey, field?: string): ObjectOrigin | undefined {
+    return this.#isGone()(key) ? undefined : this.#base.locate(key, field)
+  }
+
+  #isGone(): (key: ObjectKey) => boolean {
+    const { source, removed } = this.#change
+    const replaced = new Set(source.objects().map((object) => objectKey(object)))
+    return (key) => replaced.has(key) || removed.has(key)
+  }
+}
+
+/** The objects of files and folders; of those written down twice, the first. */
+class PathsSource implements ObjectSource {
+  readonly name = 'change'
+  readonly #paths: readonly string[]
+  readonly #cwd: string
+  readonly #places: Pick<ObjectSource, 'locate'>[] = []
+  readonly #held = new Map<ObjectKey, MeshObject>()
+  readonly #problems: Problem[] = []
+
+  constructor(paths: readonly string[], cwd: string) {
+    this.#paths = paths
+    this.#cwd = cwd
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    for (const path of this.#paths) {
+      const absolute = resolve(this.#cwd, path)
+      const facts = await stat(absolute).catch((error: unknown) => {
+        throw unreadable(path, errorMessage(error))
+      })
+      if (facts.isDirectory()) await this.#readFolder(absolute, signal)
+      else if (facts.size > MAX_FILE_BYTES)
+        throw unreadable(path, `has ${facts.size} bytes; at most ${MAX_FILE_BYTES} are read`)
+      else await this.#readFile(path, absolute)
+    }
+  }
+
+  subscribe(): () => void {
+    return () => undefined
+  }
+
+  problems(): readonly Problem[] {
+    return this.#problems
+  }
+
+  objects(): readonly MeshObject[] {
+    return [...this.#held.values()]
+  }
+
+  locate(key: ObjectKey, field?: string): ObjectOrigin | undefined {
+    for (const place of this.#places) {
+      const origin = place.locate(key, field)
+      if (origin !== undefined) return origin
+    }
+    return undefined
+  }
+
+  async #readFolder(folder: string, signal: AbortSignal): Promise<void> {
+    const source = new YamlFolderSource({ folder })
+    await source.start(signal)
+    this.#take(source.objects(), source.problems(), source)
+  }
+
+  async #readFile(path: string, absolute: string): Promise<void> {
+    const text = await readFile(absolute, 'utf8').catch((error: unknown) => {
+      throw unreadable(path, errorMessage(error))
+    })
+    const read = readObjects(text, { file: absolute, decoder: new ObjectDecoder('user', new PatternChecker()) })
+    this.#take(read.objects, read.problems, read)
+  }
+
+  #take(objects: readonly MeshObject[], problems: readonly Problem[], place: Pick<ObjectSource, 'locate'>): void {
+    this.#places.push(place)
+    this.#problems.push(...problems)
+    for (const object of objects) {
+      const key = objectKey(object)
+      if (this.#held.has(key)) this.#problems.push(duplicate(object))
+      else this.#held.set(key, object)
+    }
+  }
+}
+
+function duplicate(object: MeshObject): Problem {
+  return {
+    code: 'OSM_SPEC_DUPLICATE' satisfies SpecErrorCode,
+    severity: 'error',
+    message: 'is written down twice; the first definition holds',
+    object: objectRef(object),
+    origin: object.origin,
+  }
+}
+
+function unreadable(path: string, reason: string): Error {
+  return cliError('OSM_CLI_INPUT', `${path} cannot be read: ${reason}`, 'give a YAML or JSON file, or a folder of them')
+}
