@@ -1,10 +1,11 @@
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Credential, TrustBundle } from '@osm-ts/driver-api'
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 import type { TlsCertificateSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
+import { encodeMessage } from '../resources/encode-message.js'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
@@ -60,17 +61,12 @@ function tlsCertificate(
   key: Pick<MessageInitShape<typeof TlsCertificateSchema>, 'privateKey' | 'watchedDirectory'>,
 ): EncodedResource {
   const certificateChain = { specifier: { case: 'inlineString', value: chain } } as const
-  const secret = create(SecretSchema, { name, type: { case: 'tlsCertificate', value: { certificateChain, ...key } } })
-  return encodedResource(name, toBinary(SecretSchema, secret), [])
+  const type = { case: 'tlsCertificate', value: { certificateChain, ...key } } as const
+  return encodedResource(name, encodeMessage(SecretSchema, { name, type }), [])
 }
 
 function rootsSecret(name: string, certificates: readonly string[]): EncodedResource {
-  const secret = create(SecretSchema, {
-    name,
-    type: {
-      case: 'validationContext',
-      value: { trustedCa: { specifier: { case: 'inlineString', value: certificates.join('\n') } } },
-    },
-  })
-  return encodedResource(name, toBinary(SecretSchema, secret), [])
+  const trustedCa = { specifier: { case: 'inlineString', value: certificates.join('\n') } } as const
+  const type = { case: 'validationContext', value: { trustedCa } } as const
+  return encodedResource(name, encodeMessage(SecretSchema, { name, type }), [])
 }

@@ -1,7 +1,7 @@
-import { create, toBinary } from '@bufbuild/protobuf'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 
+import { encodeMessage } from '../resources/encode-message.js'
 import { encodedResource } from '../resources/encoded-resource.js'
 import type { EncodedResource } from '../resources/types.js'
 
@@ -12,11 +12,10 @@ import type { EncodedResource } from '../resources/types.js'
  * removal of routes.
  */
 export function emptyRoutes(name: string): EncodedResource {
-  return encodedResource(name, toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name })), [])
+  return encodedResource(name, encodeMessage(RouteConfigurationSchema, { name }), [])
 }
 
 /** A cluster without endpoints, for the variant that has no way to say that there are none. */
 export function emptyEndpoints(name: string): EncodedResource {
-  const assignment = create(ClusterLoadAssignmentSchema, { clusterName: name })
-  return encodedResource(name, toBinary(ClusterLoadAssignmentSchema, assignment), [])
+  return encodedResource(name, encodeMessage(ClusterLoadAssignmentSchema, { clusterName: name }), [])
 }

@@ -1,13 +1,15 @@
-import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { type Any, AnySchema, type Duration, DurationSchema } from '@bufbuild/protobuf/wkt'
+
+import { encodeMessage } from '../../resources/encode-message.js'
 
 /** Fields of a message that is still to be made. */
 export type Init<Desc extends DescMessage> = Extract<MessageInitShape<Desc>, { readonly $typeName?: never }>
 
-/** The only place that knows how messages become bytes. */
+/** Encodes a message from its fields. */
 export function encode<Desc extends DescMessage>(schema: Desc, message: Init<Desc>): Uint8Array {
-  return toBinary(schema, create(schema, message))
+  return encodeMessage(schema, message)
 }
 
 /** Type URL of a message, as xDS and `google.protobuf.Any` use it. */
