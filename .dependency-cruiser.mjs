@@ -10,6 +10,9 @@ const program = [...core, 'kubernetes', 'program']
 const mayImport = {
   'driver-api': [],
   'endpoints-api': [],
+  'endpoints-polling': ['endpoints-api'],
+  'endpoints-azure': ['endpoints-api', 'endpoints-polling'],
+  'endpoints-aws': ['endpoints-api', 'endpoints-polling'],
   core: ['driver-api'],
   kubernetes: core,
   program: [...core, 'kubernetes'],
@@ -35,13 +38,14 @@ const mayImport = {
 /** Programs name their built-in drivers in one file, src/builtins.ts. */
 const programs = ['controller', 'injector', 'standalone']
 
-/** Tests that use the fixtures of core. */
-const fixtureUsers = '^packages/(kubernetes|program|vault)/(test/|.*\\.test\\.ts$)'
+/** Tests that use the fixtures of core, and those of providers that use the fixtures of polling. */
+const fixtureUsers = '^packages/(endpoints-aws|endpoints-azure|kubernetes|program|vault)/(test/|.*\\.test\\.ts$)'
 
 /** Packages published to driver authors stay small: the few packages from outside that each may use. */
 const outsidePackages = {
   'driver-api': ['@sinclair/typebox'],
   'endpoints-api': [],
+  'endpoints-polling': [],
   'driver-process': ['@bufbuild/protobuf', '@grpc/grpc-js'],
   interception: [],
   oracle: ['re2js'],
@@ -170,6 +174,7 @@ export default {
           '^packages/[^/]+/src/index\\.ts$',
           '^packages/driver-api/src/(host|policy|toolkit)/index\\.ts$',
           '^packages/core/test/',
+          '^packages/endpoints-polling/test/',
         ],
       },
     },

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
+import { ensureCloudStandIns } from './cloud-stand-ins.mjs'
 import { clusterObstacle } from './cluster-programs.mjs'
 import { ensurePythonDriver } from './driver-python.mjs'
 import { ensureEnvoy } from './envoy-binary.mjs'
@@ -9,7 +10,7 @@ import { ensureKubernetes } from './kubernetes.mjs'
 import { ensurePackages, packagesAreCurrent } from './packages.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
-/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'kubernetes' | 'cluster'} Need */
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'kubernetes' | 'cluster'} Need */
 
 /**
  * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
@@ -31,6 +32,7 @@ export async function prepare(needs) {
   }
   if (needs.includes('haproxy')) env.HAPROXY_BIN = await exclusively(ensureHaproxy)
   if (needs.includes('pythonDriver')) env.OSM_PYTHON_DRIVER = await exclusively(ensurePythonDriver)
+  if (needs.includes('clouds')) Object.assign(env, await exclusively(ensureCloudStandIns))
   if (needs.includes('kubernetes')) Object.assign(env, await exclusively(ensureKubernetes))
   if (needs.includes('cluster')) {
     const obstacle = await exclusively(clusterObstacle)

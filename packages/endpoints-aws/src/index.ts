@@ -1,0 +1,1 @@
+export { awsProvider as default } from './provider.js'

@@ -1,0 +1,1 @@
+export { azureProvider as default } from './provider.js'
