@@ -8,6 +8,7 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- include "osm.checkAvailable" . -}}
 {{- include "osm.checkMemory" . -}}
 {{- include "osm.checkClasses" . -}}
+{{- include "osm.checkProxyIdentity" . -}}
 {{- end }}
 
 {{- define "osm.checkOrigin" -}}
@@ -153,4 +154,18 @@ anything is changed; rendering does not, so that values can be inspected.
 {{- $names := include "osm.builtInClasses" . | fromYamlArray -}}
 {{- range .Values.osm.driverPackages }}{{- $names = append $names .name -}}{{- end -}}
 {{ $names | toYaml }}
+{{- end }}
+
+{{/* Keys made by kubelets, where a cluster or a class cannot have them. */}}
+{{- define "osm.checkProxyIdentity" -}}
+{{- $osm := .Values.osm -}}
+{{- if eq $osm.proxyIdentity "podCertificate" -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- if not (semverCompare ">=1.34.0-0" $version) -}}
+{{- fail (printf "osm.proxyIdentity is podCertificate, which needs Kubernetes 1.34 or newer with PodCertificateRequests; this is %s. Use secret" $version) -}}
+{{- end -}}
+{{- if eq $osm.sidecarClass "pipy" -}}
+{{- fail "osm.proxyIdentity is podCertificate, and sidecars of class pipy (osm.sidecarClass) cannot renew the certificate that they start with. Use secret, or class envoy" -}}
+{{- end -}}
+{{- end -}}
 {{- end }}

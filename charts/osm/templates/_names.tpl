@@ -63,3 +63,8 @@ meshName: {{ .root.Values.osm.meshName | quote }}
 {{- define "osm.caSecretNames" -}}
 {{ list .Values.osm.caBundleSecretName (include "osm.controlPlaneCaSecretName" .) | toYaml }}
 {{- end }}
+
+{{/* The signer of certificates of sidecars, as kubelets name it. */}}
+{{- define "osm.podSignerName" -}}
+sidecar.openservicemesh.io/{{ .Values.osm.meshName }}
+{{- end }}

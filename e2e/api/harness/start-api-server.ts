@@ -198,6 +198,8 @@ function apiServerFlags(
     'service-cluster-ip-range': serviceRange,
     // Webhooks are called at the endpoints of their services: nothing here translates service addresses.
     'enable-aggregator-routing': 'true',
+    'feature-gates': 'PodCertificateRequest=true',
+    'runtime-config': 'certificates.k8s.io/v1alpha1=true',
     'allow-privileged': 'true',
     'audit-policy-file': join(folder, 'audit-policy.json'),
     'audit-log-path': auditLog,

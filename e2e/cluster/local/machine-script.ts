@@ -177,6 +177,9 @@ function apiServerFlags(plan: AddressPlan, file: (name: string) => string): Read
     'kubelet-client-certificate': file('kubelet-client.crt'),
     'kubelet-client-key': file('kubelet-client.key'),
     'kubelet-preferred-address-types': 'InternalIP',
+    // Kubernetes 1.34 has the API of podCertificate volumes behind a gate.
+    'feature-gates': 'PodCertificateRequest=true',
+    'runtime-config': 'certificates.k8s.io/v1alpha1=true',
     'allow-privileged': 'true',
     profiling: 'false',
   }

@@ -47,6 +47,7 @@ function kubelet({ plan, node, cgroup }: NodeFileOptions): object {
     // Nodes share the control groups of one machine: no systemd of their own could make these.
     cgroupDriver: 'cgroupfs',
     cgroupRoot: `/${cgroup}/${node.name}`,
+    featureGates: { PodCertificateRequest: true },
     failCgroupV1: false,
     failSwapOn: false,
     // The default is a folder below /usr, which nodes share with this machine.

@@ -47,6 +47,13 @@ const ownFlags = {
   'debug-port': port(9092, 'port of the debug server'),
   'webhook-port': port(9093, 'port of the validating webhook'),
   'replica-port': port(9094, 'port by which the leader hears the other replicas'),
+  'proxy-identity': {
+    kind: 'choice',
+    values: ['secret', 'podCertificate'],
+    default: 'secret',
+    meaning:
+      'podCertificate: sign PodCertificateRequests of kubelets for sidecars; secret: the injector makes their keys',
+  },
   'bootstrap-secret-grace': {
     kind: 'number',
     min: 1,

@@ -193,6 +193,7 @@ function attachments(
       enrolment: { mode: 'labelled', meshName: flags.meshName },
       replicas: { host: flags.bindAddress, port: flags.replicaPort, podIP: environment[POD_IP_VARIABLE] },
       readsRootCertificates: flags.enableMeshRootCertificate,
+      signsPodCertificates: flags.proxyIdentity === 'podCertificate',
       secretGraceMs: flags.bootstrapSecretGrace * 1000,
       configName: flags.osmConfigName,
       clock: systemClock,

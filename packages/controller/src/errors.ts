@@ -7,6 +7,8 @@ export const controllerErrorCodes = {
   OSM_ADMISSION_EMPTY: 'an empty MeshConfig would reset all settings to their defaults',
   OSM_CONTROLLER_CERTIFICATE: 'a certificate for a caller outside the mesh cannot be issued into its Secret',
   OSM_CONTROLLER_IMAGE: 'the image of a sidecar is older than the driver of its class supports',
+  OSM_CONTROLLER_POD_CERTIFICATES:
+    'the API server serves no PodCertificateRequests, and osm.proxyIdentity is podCertificate',
   OSM_CONTROLLER_REPORT:
     'a replica cannot tell the leading controller what its sidecars refuse; it tries again, and statuses of objects lack it meanwhile',
   OSM_CONTROLLER_DUTY: 'a task of the leading controller failed and is retried',

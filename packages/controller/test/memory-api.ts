@@ -18,12 +18,14 @@ interface Watcher {
 /** An API server as far as the duties of the leader ask one: objects by name, label selectors of equality and existence, and watches. */
 export class MemoryApi implements Pick<
   KubernetesApi,
-  'list' | 'watch' | 'get' | 'create' | 'replace' | 'mergePatch' | 'delete'
+  'list' | 'watch' | 'get' | 'create' | 'replace' | 'mergePatch' | 'delete' | 'read'
 > {
   /** Calls that were answered, such as `list secrets`. */
   readonly calls: string[] = []
   /** Kinds of which more than metadata was read. */
   readonly readWhole = new Set<string>()
+  /** Answers of paths outside of the objects. */
+  readonly documents = new Map<string, unknown>()
   /** What to refuse, by call. */
   readonly faults = new Map<string, KubernetesError>()
   readonly #objects = new Map<string, KubernetesObject>()
@@ -117,7 +119,13 @@ export class MemoryApi implements Pick<
     const before = this.find(type, name)
     if (before === undefined)
       throw new KubernetesError('OSM_KUBERNETES_NOT_FOUND', 'none', { status: 404, reason: 'NotFound' })
-    return this.put(type, { ...before, metadata: { ...before.metadata, ...(patch.metadata as object) } })
+    const status = 'status' in patch ? { status: patch.status } : {}
+    return this.put(type, { ...before, ...status, metadata: { ...before.metadata, ...(patch.metadata as object) } })
+  }
+
+  async read(path: string) {
+    this.#called(`read ${path}`)
+    return this.documents.get(path)
   }
 
   async delete(type: ResourceType, name: ObjectName, { uid }: { readonly uid?: string }) {

@@ -43,6 +43,7 @@ export const optionalFeatures = [
   'workload-end',
   'plugins',
   'proxy-key-certificates',
+  'proxy-certificate-renewal',
 ] as const
 
 /** One of {@link optionalFeatures}. */

@@ -23,7 +23,7 @@ export interface OriginalHealthProbe {
   readonly timeoutMs: number
 }
 
-/** The proxy certificate of the new sidecar. The host keeps the key. */
+/** The proxy certificate of the new sidecar. The host keeps the key. All fields are empty where the certificate is issued after admission, when the pod starts. */
 export interface BootstrapCertificate {
   /** PEM, leaf first. Public. */
   readonly chain: string

@@ -44,6 +44,7 @@ export const capabilities: Capabilities = {
     'probes-https',
     'probes-tcp',
     'proxy-key-certificates',
+    'proxy-certificate-renewal',
     'rate-limit-global',
     'rate-limit-local-http',
     'rate-limit-local-tcp',

@@ -14,6 +14,7 @@ export const unsupportedFeatures = {
     'callers without mutual TLS are let in to ports that speak HTTP only, where rules look at each request',
   'plaintext-endpoints':
     'endpoints of services of the mesh are called over mutual TLS only; those without a sidecar get no traffic',
+  'proxy-certificate-renewal': 'Pipy reads its proxy certificate once, when it starts',
   'proxy-key-certificates': 'its codebase takes a certificate with its key, in one page of configuration',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',

@@ -1,7 +1,8 @@
 /** Codes of errors of injection, with the meaning of each. */
 export const injectorErrorCodes = {
   OSM_INJECT_ANNOTATION: 'an annotation of a pod or namespace is invalid',
-  OSM_INJECT_CLASS: 'a pod or namespace selects a sidecar class that MeshConfig does not allow or that has no driver',
+  OSM_INJECT_CLASS:
+    'a pod or namespace selects a sidecar class that MeshConfig does not allow, that has no driver, or that cannot use keys of the kubelet where osm.proxyIdentity is podCertificate',
   OSM_INJECT_POD:
     'a pod cannot get a sidecar: a name, port or user is already used, or the object is too large or not a pod',
   OSM_INJECT_IMAGE:
@@ -12,6 +13,8 @@ export const injectorErrorCodes = {
   OSM_INJECT_SECRET_FORBIDDEN: 'the injector may not write Secrets in the namespace of the pod (yet)',
   OSM_INJECT_SECRET: 'the bootstrap Secret of a sidecar could not be written',
   OSM_INJECT_RATE: 'the injection rate of one namespace, or of all namespaces, is above its limit',
+  OSM_INJECT_POD_CERTIFICATES:
+    'osm.proxyIdentity is podCertificate, and the API server serves no PodCertificateRequests',
   OSM_INJECT_NOT_READY: 'the injector has not read namespaces or MeshConfig yet',
   OSM_INJECT_TIMEOUT: 'the timeout of the API server was exceeded',
   OSM_INJECT_FAULT: 'injection failed for a reason unrelated to the pod; see the log',

@@ -28,6 +28,12 @@ const ownFlags = {
     default: 'auto',
     meaning: 'inject native sidecars (restartable init containers); auto: where the API server is 1.32 or newer',
   },
+  'proxy-identity': {
+    kind: 'choice',
+    values: ['secret', 'podCertificate'],
+    default: 'secret',
+    meaning: 'who makes the key of a sidecar: the injector, which writes it into a Secret, or the kubelet of its pod',
+  },
   'secret-rate': {
     kind: 'number',
     min: 0,

@@ -80,6 +80,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
       caBundleSecretName: flags.caBundleSecretName,
       environment,
       pullPolicy: flags.osmContainerPullPolicy === '' ? 'IfNotPresent' : flags.osmContainerPullPolicy,
+      proxyIdentity: flags.proxyIdentity,
       nativeSidecar: flags.nativeSidecar,
       ipFamilies: ownFamilies(),
       nameservers: getServers().flatMap(plainAddress),

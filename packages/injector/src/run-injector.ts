@@ -17,6 +17,7 @@ import { MeshState } from './server/mesh-state.js'
 import { clusterFeatures, type ClusterFeatures, type NativeSidecarMode } from './server/cluster-features.js'
 import { PodReviewer } from './server/reviewer.js'
 import { podWebhook } from './server/pod-webhook.js'
+import { PodCertificateSupport } from './server/pod-certificate-support.js'
 import { SecretBudget, type SecretBudgetOptions } from './server/secret-budget.js'
 
 /** The Service that the API server calls, as OSM has it. */
@@ -91,7 +92,14 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
   const serving = await servingCertificate({ certificates, domains, osmNamespace, name: SERVICE })
   const budget = new SecretBudget({ ...options.secretRates, monotonic: () => performance.now() })
   const secrets = new BootstrapSecrets(api, meshName, budget)
-  const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
+  const reviewer = new PodReviewer({
+    state,
+    certificates,
+    secrets,
+    podCertificates: new PodCertificateSupport(api, () => performance.now()),
+    logger,
+    metrics,
+  })
   const { app, replaceKey } = podWebhook({
     reviewer,
     key: serving.current(),
@@ -130,10 +138,22 @@ function settingsOf({
   domains,
   registry,
   environment,
+  proxyIdentity,
   pullPolicy,
   ipFamilies,
   nameservers,
   version,
 }: InjectorOptions): FixedSettings {
-  return { meshName, osmNamespace, domains, registry, environment, pullPolicy, ipFamilies, nameservers, version }
+  return {
+    meshName,
+    osmNamespace,
+    domains,
+    registry,
+    environment,
+    proxyIdentity,
+    pullPolicy,
+    ipFamilies,
+    nameservers,
+    version,
+  }
 }

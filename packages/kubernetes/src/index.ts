@@ -30,6 +30,14 @@ export {
   type MountingContainer,
   type MountingPod,
 } from './sidecar-container.js'
+export * from './pod-certificate/index.js'
+export {
+  isSidecarFileAnnotation,
+  podSignerName,
+  sidecarFileAnnotation,
+  type SidecarVolume,
+  uuidOfVolume,
+} from './sidecar-volume.js'
 export * from './source/index.js'
 export * from './status/index.js'
 export { WorkQueue, type WorkQueueOptions } from './work-queue.js'

@@ -20,6 +20,8 @@ export const resourceTypes = {
   PodDisruptionBudget: namespaced('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   /** Of cert-manager; served only where that is installed. */
   CertificateRequest: namespaced('cert-manager.io/v1', 'CertificateRequest', 'certificaterequests'),
+  /** Requests of kubelets for podCertificate volumes, in the version that has no deprecated field; see `podCertificateVersions`. */
+  PodCertificateRequest: namespaced('certificates.k8s.io/v1', 'PodCertificateRequest', 'podcertificaterequests'),
   NetworkPolicy: namespaced('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   Role: namespaced('rbac.authorization.k8s.io/v1', 'Role', 'roles'),
   RoleBinding: namespaced('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings'),

@@ -1,4 +1,4 @@
-import { bootstrapSecretName } from './bootstrap-secret-name.js'
+import { type SidecarVolume, uuidOfVolume } from './sidecar-volume.js'
 
 /** Names of the container of a sidecar: the usual one, and the one that it has where the pod has a container of the usual name. */
 export const sidecarContainerNames = Object.freeze({ usual: 'sidecar', reserved: 'osm-sidecar' })
@@ -13,11 +13,11 @@ export interface MountingContainer {
 export interface MountingPod<C extends MountingContainer> {
   readonly containers?: readonly C[]
   readonly initContainers?: readonly C[]
-  readonly volumes?: readonly { readonly name?: string; readonly secret?: { readonly secretName?: string } }[]
+  readonly volumes?: readonly SidecarVolume[]
 }
 
 /**
- * The container of the mesh in a pod. A name alone says nothing, because a container of a user may have it: that of the mesh mounts the Secret with the key of
+ * The container of the mesh in a pod. A name alone says nothing, because a container of a user may have it: that of the mesh mounts the volume with the key of
  * the proxy, and osm-injector refuses pods in which another one would.
  *
  * @param uuid - of the proxy
@@ -26,8 +26,7 @@ export function findSidecarContainer<C extends MountingContainer>(
   { containers = [], initContainers = [], volumes = [] }: MountingPod<C>,
   uuid: string,
 ): C | undefined {
-  const secretName = bootstrapSecretName(uuid)
-  const volume = volumes.find(({ secret }) => secret?.secretName === secretName)?.name
+  const volume = volumes.find((each) => uuidOfVolume(each) === uuid)?.name
   if (volume === undefined) return undefined
   return findMounting([...initContainers, ...containers], volume)
 }

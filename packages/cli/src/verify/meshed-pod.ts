@@ -116,7 +116,7 @@ export function checkSidecar({ name, object, uuid }: VerifiedPod): Check {
       context,
       uuid === ''
         ? `it lacks the label ${proxyUuidLabel}`
-        : `none of its containers is the sidecar, which mounts Secret ${bootstrapSecretName(uuid)}`,
+        : `none of its containers is the sidecar, which mounts Secret ${bootstrapSecretName(uuid)} or a podCertificate volume`,
       're-create it while its namespace is monitored and injection is enabled; osm inject --explain shows what decides',
     )
   const { phase } = podState(object)

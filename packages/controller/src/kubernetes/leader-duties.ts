@@ -22,6 +22,7 @@ import { reportToLeader } from '../replicas/report-to-leader.js'
 import { changesOf, subscribeAll } from '../subscribe-all.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 import { OutsideCertificates } from './outside-certificates.js'
+import { PodCertificates } from './pod-certificates.js'
 import { RoleBindings } from './role-bindings.js'
 import { rootRotation } from './root-rotation-duty.js'
 import { type SecretAccounts, secretRoles } from './secret-roles.js'
@@ -39,6 +40,8 @@ export interface LeaderDutiesOptions {
   /** Where the leader hears the other replicas, and the address of the pod where that is every address. */
   /** True where MeshRootCertificates choose the certificate provider. */
   readonly readsRootCertificates: boolean
+  /** True: kubelets make the keys of sidecars, and ask for their certificates. */
+  readonly signsPodCertificates: boolean
   readonly replicas: { readonly host: string; readonly port: number; readonly podIP: string | undefined }
   /** Name of the MeshConfig. */
   readonly configName: string
@@ -90,6 +93,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       config: () => configurator.current(),
       snapshot: () => feed.current(),
       enrolment,
+      signsPodCertificates: options.signsPodCertificates,
     })
     const bindings = roles.map(
       (role) =>
@@ -121,17 +125,30 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
         }),
       subscribe: subscribeAll([(listener) => feed.subscribe(listener), (listener) => configurator.onRead(listener)]),
     })
+    const podCertificates = options.signsPodCertificates
+      ? new PodCertificates({
+          ...shared,
+          certificates,
+          enrolment: { meshName, osmNamespace },
+          trustDomain: domains.trustDomain,
+          configName,
+        })
+      : undefined
     const statuses = new StatusWriter({
       api,
       targets: source,
       events,
       // eslint-disable-next-line require-yield -- the search has run in turns already
       *problems() {
-        return [...(problems.current() ?? []), ...outside.problems()]
+        return [...(problems.current() ?? []), ...outside.problems(), ...(podCertificates?.problems() ?? [])]
       },
       proxies: () => host.refusingStatuses(),
       elsewhere: () => reports.refusals(),
-      subscribe: subscribeAll([(listener) => problems.subscribe(listener), (listener) => outside.onProblems(listener)]),
+      subscribe: subscribeAll([
+        (listener) => problems.subscribe(listener),
+        (listener) => outside.onProblems(listener),
+        (listener) => podCertificates?.onProblems(listener) ?? (() => undefined),
+      ]),
       clock,
       random,
       logger,
@@ -161,6 +178,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           secrets.run(term),
           outside.run(term),
           roots?.run(term),
+          podCertificates?.run(term),
           // After a change of leaders the other replicas are heard first: no one should read meanwhile that no sidecar refuses anything.
           (elector.transitions > 0 ? sleep(HEAR_MS, term) : Promise.resolve()).then(() => writeStatuses(term)),
         ])

@@ -31,7 +31,11 @@ spec: { subjectAltNames: [caller.example.com], secret: { name: caller, namespace
 `
 
 /** Accounts and namespaces of each role, by its name. */
-function rolesIn(text: string, spec: object): Readonly<Record<string, readonly unknown[]>> {
+function rolesIn(
+  text: string,
+  spec: object,
+  signsPodCertificates = false,
+): Readonly<Record<string, readonly unknown[]>> {
   const { config } = resolveMeshConfig(
     spec,
     { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
@@ -45,6 +49,7 @@ function rolesIn(text: string, spec: object): Readonly<Record<string, readonly u
     config: () => config,
     snapshot: () => snapshot,
     enrolment: { mode: 'labelled', meshName: 'osm' },
+    signsPodCertificates,
   })
   return Object.fromEntries(
     roles.map(({ name, accounts, namespaces }) => [
@@ -88,6 +93,13 @@ describe('roles for Secrets of users', () => {
     expect(rolesIn(mesh, spec)).toMatchObject({
       'osm-osm-egress-secrets': ['osm-controller', ''],
       'osm-osm-certificate-secrets': ['osm-controller', ''],
+    })
+  })
+
+  it('are not held for Secrets of sidecars where kubelets make the keys', () => {
+    expect(rolesIn(mesh, {}, true)).toMatchObject({
+      'osm-osm-bootstrap-secrets': ['osm-injector', ''],
+      'osm-osm-owned-secrets': ['osm-controller', 'all'],
     })
   })
 })

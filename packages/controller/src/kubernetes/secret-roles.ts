@@ -15,6 +15,8 @@ export interface SecretRolesOptions {
   readonly config: () => MeshConfig
   readonly snapshot: () => Snapshot | undefined
   readonly enrolment: Enrolment
+  /** True: kubelets make the keys of sidecars, and no one writes Secrets with them. */
+  readonly signsPodCertificates: boolean
 }
 
 /**
@@ -27,10 +29,16 @@ export function secretRoles({
   config,
   snapshot,
   enrolment,
+  signsPodCertificates,
 }: SecretRolesOptions): readonly BoundRole[] {
   const name = (task: string): string => `osm-${meshName}-${task}-secrets`
   return [
-    { name: name('bootstrap'), accounts: [injector] },
+    // With no namespace, bindings that are there from before are removed.
+    {
+      name: name('bootstrap'),
+      accounts: [injector],
+      ...(signsPodCertificates && { namespaces: () => new Set<string>() }),
+    },
     { name: name('owned'), accounts: [controller] },
     {
       name: name('egress'),

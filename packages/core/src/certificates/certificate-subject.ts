@@ -24,6 +24,8 @@ export interface ProxySubject {
   readonly kind: 'proxy'
   readonly uuid: ProxyUUID
   readonly serviceAccount: ServiceAccountRef
+  /** Absent: a key is made with the certificate. */
+  readonly holder?: KeyHolder
 }
 
 /** A service identity and every service that it backs. */

@@ -46,6 +46,7 @@ export { TresorProvider, type TresorOptions } from './tresor-provider.js'
 export { PeerVerifier, type PeerVerifierOptions, type VerifiedPeer } from './verify.js'
 export { LeafWriter, type Issuer, type LeafFields, type WrittenCertificate } from './x509.js'
 export { generateRoot } from './certificate-authority.js'
+export type { KeyHolder } from './key-holder.js'
 export { LeafKeys } from './leaf-keys.js'
 export { RemoteProvider, type RemoteAuthority, type RemoteProviderOptions } from './remote-provider.js'
 export {

@@ -16,6 +16,9 @@ const PROOFS: Readonly<Record<LeafKind, { readonly askedBy: string; readonly pro
   outside: { askedBy: 'MeshConfig or AccessCert', proof: 'object accepted by the API server and by validation' },
 }
 
+/** A proxy certificate for a key that a kubelet has made. */
+const POD_PROOF = { askedBy: 'kubelet', proof: 'the pod as the API server vouches for it, and a signature by the key' }
+
 /** Told of every certificate that was issued or refused. */
 export interface IssuanceLog {
   /** @param holder - who holds the key, if it was not made with the certificate */
@@ -37,7 +40,7 @@ export function issuanceLog(logger: Logger): IssuanceLog {
     names: dnsNames.length,
     authority: authorityOf(kind),
     provider,
-    ...PROOFS[kind],
+    ...(kind === 'proxy' && holder !== undefined ? POD_PROOF : PROOFS[kind]),
     keyHolder: holder === undefined ? 'control plane' : 'proxy',
     ...(holder && { proxy: holder.commonName }),
   })

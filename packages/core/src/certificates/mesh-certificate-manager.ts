@@ -56,7 +56,7 @@ export class MeshCertificateManager implements CertificateManager {
     const plan: CertificatePlan = {
       names: certificateNames(subject, this.#options.domains),
       validityMs: options.validityMs,
-      ...(subject.kind === 'service' && subject.holder && { holder: subject.holder }),
+      ...('holder' in subject && { holder: subject.holder }),
     }
     if (subject.kind === 'proxy' && this.#proxies.state(proxyKey(subject)) === 'released')
       throw released(plan.names.commonName)

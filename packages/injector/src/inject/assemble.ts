@@ -1,6 +1,5 @@
 import type { InstanceProbeBinding } from '@osm-ts/core'
-import { bootstrapSecretName } from '@osm-ts/kubernetes'
-import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import { OsmError } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import type { JsonObject } from '../json/json.js'
@@ -22,7 +21,8 @@ export type AssembledPod = Omit<Pod, 'spec'> & { readonly spec: JsonObject }
 export interface AssemblyOptions {
   readonly scripts: InitScripts
   readonly settings: InjectionSettings
-  readonly uuid: ProxyUUID
+  /** Where the files of the sidecar come from, as Kubernetes has it. */
+  readonly files: JsonObject
   readonly bindings: readonly InstanceProbeBinding[]
   /** True: what the pod has under the names of a driver comes from an earlier injection. */
   readonly replaceOwn: boolean
@@ -43,7 +43,7 @@ export function serviceAccountOf({ spec: { serviceAccountName = '' } }: Pod): st
  */
 export function assemble(pod: Pod, plan: SidecarPlan, options: AssemblyOptions): AssembledPod {
   const { patch, context } = plan
-  const { settings, uuid, bindings, replaceOwn } = options
+  const { settings, files, bindings, replaceOwn } = options
   const native = context.nativeSidecar
   const sidecar = sidecarContainer({
     ...plan,
@@ -63,7 +63,7 @@ export function assemble(pod: Pod, plan: SidecarPlan, options: AssemblyOptions):
   })
   const first = [...(redirection === undefined ? [] : [redirection]), ...driverInitContainers({ patch, context })]
   const volumes = [
-    { name: BOOTSTRAP_VOLUME, secret: { secretName: bootstrapSecretName(uuid) } },
+    { name: BOOTSTRAP_VOLUME, ...files },
     ...patch.volumes.map(({ name, sizeLimit }) => ({
       name,
       emptyDir: sizeLimit === undefined ? {} : { sizeLimit },

@@ -292,8 +292,8 @@ describe('injectPod', () => {
 
   it('writes what the driver wants to a Secret, and the key nowhere else', async () => {
     const { secret, uuid, operations, notes } = await injected(podOf())
-    expect(secret.metadata).toMatchObject({ name: `sidecar-bootstrap-config-${uuid}`, namespace: 'shop' })
-    const data = secret.data as Record<string, string>
+    expect(secret?.metadata).toMatchObject({ name: `sidecar-bootstrap-config-${uuid}`, namespace: 'shop' })
+    const data = secret?.data as Record<string, string>
     const text = (name: string): string => Buffer.from(data[name] ?? '', 'base64').toString('utf8')
     expect(Object.keys(data)).toEqual([
       'bootstrap.yaml',
@@ -322,7 +322,7 @@ describe('injectPod', () => {
       },
     }
     const { secret } = await injected(podOf(), settingsOf({}, { drivers: [driver], trustBundle: ['one\n', 'two\n'] }))
-    const { 'cacert.pem': all = '', 'last.pem': last = '' } = secret.data as Record<string, string>
+    const { 'cacert.pem': all = '', 'last.pem': last = '' } = secret?.data as Record<string, string>
     expect([all, last].map((text) => Buffer.from(text, 'base64').toString('utf8'))).toEqual(['one\ntwo\n', 'two\n'])
   })
 
@@ -379,7 +379,7 @@ describe('injectPod', () => {
       expect(again.operations).toEqual([])
       expect(again.again).toBe(true)
       expect(asked).toEqual([
-        `shop ${first.uuid} ${String(first.secret.metadata.annotations?.['openservicemesh.io/admission'])}`,
+        `shop ${first.uuid} ${String(first.secret?.metadata.annotations?.['openservicemesh.io/admission'])}`,
       ])
     })
 
@@ -455,7 +455,7 @@ describe('injectPod', () => {
       ])
       expect(named(specOf(copy).containers, 'app')).toEqual(named(specOf(first).containers, 'app'))
       expect(copy.pod.metadata).toMatchObject({ labels: { 'osm-proxy-uuid': copy.uuid } })
-      expect(copy.secret.metadata.name).toContain(copy.uuid)
+      expect(copy.secret?.metadata.name).toContain(copy.uuid)
     })
   })
 

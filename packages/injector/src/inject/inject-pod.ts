@@ -1,6 +1,7 @@
 import { isOsmError, OsmError, type ProxyUUID, type SidecarPatch, type Capabilities } from '@osm-ts/driver-api'
 import type { ProxyCertificate } from '@osm-ts/core'
 import {
+  bootstrapSecretName,
   formatProbeBindings,
   type KubernetesManifest,
   probeBindingsAnnotation,
@@ -23,6 +24,7 @@ import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js
 import { admissionDigest, bootstrapSecret } from '../sidecar/bootstrap-secret.js'
 import type { InitScripts } from '../sidecar/init-containers.js'
 import { BOOTSTRAP_VOLUME, INIT_CONTAINER, sidecarContainerName } from '../sidecar/names.js'
+import { podCertificateVolume } from '../sidecar/pod-certificate-volume.js'
 import { filesFolder } from '../sidecar/sidecar-container.js'
 import { assemble, type AssembledPod, serviceAccountOf } from './assemble.js'
 import type { InjectionRequest } from './injection-request.js'
@@ -53,6 +55,12 @@ export interface InjectionPorts {
    * The uuid that a pod came with, if the very request that is checked was given it before: its Secret has this digest and belongs to no pod.
    */
   reusableUuid(namespace: string, uuid: string, digest: string, signal: AbortSignal): Promise<ProxyUUID | undefined>
+  /**
+   * Where kubelets make the keys.
+   *
+   * @throws OsmError `OSM_INJECT_POD_CERTIFICATES`
+   */
+  assertPodCertificates(signal: AbortSignal): Promise<void>
   readonly pods: PodReader
   readonly bindings: ProbeBindingsReader
   readonly scripts: InitScripts
@@ -79,8 +87,8 @@ export interface InjectedPod {
   readonly sidecarClass: string
   readonly pod: JsonObject
   readonly operations: readonly PatchOperation[]
-  /** To be written before the pod; it holds a private key. */
-  readonly secret: KubernetesManifest
+  /** To be written before the pod; it holds a private key. Absent where the kubelet makes that. */
+  readonly secret?: KubernetesManifest
   /** True: there is such a Secret from an earlier look at the same pod. */
   readonly again: boolean
   /** What was decided, one sentence each. */
@@ -150,11 +158,19 @@ async function inject(
     generateName,
     serviceAccount: serviceAccount.name,
   })
+  const byKubelet = settings.proxyIdentity === 'podCertificate'
+  if (byKubelet) {
+    checkRenewal(choice.sidecarClass, settings)
+    await ports.assertPodCertificates(signal)
+  }
+  // Without a Secret nothing tells a pod that is shown again from a copy of one.
   const reused =
-    stripped?.uuid === undefined ? undefined : await ports.reusableUuid(namespace.name, stripped.uuid, digest, signal)
+    stripped?.uuid === undefined || byKubelet
+      ? undefined
+      : await ports.reusableUuid(namespace.name, stripped.uuid, digest, signal)
   const uuid = reused ?? ports.newUuid()
-  const certificate = await ports.issue({ uuid, serviceAccount }, signal)
-  const question = { request, settings, pod, podAnnotations, choice, lists, probes, uuid, certificate }
+  const certificate = byKubelet ? undefined : await ports.issue({ uuid, serviceAccount }, signal)
+  const question = { request, settings, pod, podAnnotations, choice, lists, probes, uuid, serviceAccount, certificate }
   const plan = await planSidecar(question).catch((error: unknown) => {
     throw asDriverFault(error, choice.sidecarClass)
   })
@@ -165,10 +181,22 @@ async function inject(
     probes.bindings.map(({ port }) => port),
   )
   checkUsers(pod, plan.patch.interception?.proxyUid ?? plan.patch.sidecar.security.runAsUser)
+  const source = {
+    patch: plan.patch,
+    uuid,
+    folder: filesFolder(choice.sidecarClass),
+    known: { namespace: namespace.name, serviceAccount: serviceAccount.name },
+    settings,
+  }
+  const secret = certificate && bootstrapSecret({ ...source, certificate, admission: digest })
+  const volume =
+    secret === undefined
+      ? podCertificateVolume(source)
+      : { files: { secret: { secretName: bootstrapSecretName(uuid) } }, annotations: {} }
   const injected = assemble(probes.pod, plan, {
     scripts: ports.scripts,
     settings,
-    uuid,
+    files: volume.files,
     bindings: probes.bindings,
     replaceOwn: stripped !== undefined,
   })
@@ -185,6 +213,7 @@ async function inject(
           }
         : {}),
       ...plan.patch.annotations,
+      ...volume.annotations,
     },
   })
   const ownNames = new Set([sidecarContainerName(pod), INIT_CONTAINER, BOOTSTRAP_VOLUME])
@@ -196,15 +225,7 @@ async function inject(
     sidecarClass: choice.sidecarClass,
     pod: result,
     operations: jsonPatch(request.pod, result),
-    secret: bootstrapSecret({
-      patch: plan.patch,
-      uuid,
-      certificate,
-      folder: filesFolder(choice.sidecarClass),
-      known: { namespace: namespace.name, serviceAccount: serviceAccount.name },
-      admission: digest,
-      settings,
-    }),
+    ...(secret === undefined ? {} : { secret }),
     again: reused !== undefined,
     notes: [
       message,
@@ -224,6 +245,15 @@ async function inject(
       }),
     ],
   }
+}
+
+/** A certificate that a kubelet asks for lives for a day: a sidecar that reads its files once would lose the control plane. */
+function checkRenewal(sidecarClass: string, { registry }: InjectionSettings): void {
+  if (registry.get(sidecarClass).capabilities.features.includes('proxy-certificate-renewal')) return
+  throw new OsmError<InjectorErrorCode>(
+    'OSM_INJECT_CLASS',
+    `sidecars of class ${sidecarClass} cannot renew their proxy certificate, as osm.proxyIdentity podCertificate needs; choose another class, or set osm.proxyIdentity to secret`,
+  )
 }
 
 /** Where nothing is redirected, a kubelet reaches the workload's own ports. */

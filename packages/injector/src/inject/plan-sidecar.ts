@@ -2,6 +2,7 @@ import {
   driverConfig,
   initContainerImage,
   isOlderProxy,
+  proxyCommonName,
   proxyServerPort,
   sidecarImage,
   transparentListenAddresses,
@@ -11,9 +12,9 @@ import {
 import {
   OsmError,
   type InjectorContext,
-  type ProxyCommonName,
   type ProxyUUID,
   type Resources,
+  type ServiceAccountRef,
   type SidecarPatch,
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
@@ -39,7 +40,9 @@ export interface SidecarQuestion {
   readonly lists: TrafficLists
   readonly probes: RewrittenProbes
   readonly uuid: ProxyUUID
-  readonly certificate: ProxyCertificate
+  readonly serviceAccount: ServiceAccountRef
+  /** Absent: the kubelet of the pod asks for it when the pod starts. */
+  readonly certificate: ProxyCertificate | undefined
 }
 
 /** The driver's answer and all that it rests on. */
@@ -101,7 +104,7 @@ export async function planSidecar(question: SidecarQuestion): Promise<SidecarPla
 }
 
 function contextOf(
-  { request, settings, pod, choice, lists, probes, uuid, certificate }: SidecarQuestion,
+  { request, settings, pod, choice, lists, probes, uuid, serviceAccount, certificate }: SidecarQuestion,
   made: { readonly podOS: 'linux' | 'windows'; readonly image: string; readonly resources: Required<Resources> },
 ): InjectorContext {
   const { config, domains, osmNamespace } = settings
@@ -114,12 +117,15 @@ function contextOf(
     pod,
     podOS: made.podOS,
     proxyUUID: uuid,
-    proxyCommonName: certificate.commonName as ProxyCommonName, // that of a proxy's certificate
-    bootstrapCertificate: {
-      chain: certificate.chain,
-      expiry: new Date(certificate.expiration).toISOString(),
-      serialNumber: certificate.serialNumber,
-    },
+    proxyCommonName: proxyCommonName({ uuid, serviceAccount }, domains.trustDomain),
+    bootstrapCertificate:
+      certificate === undefined
+        ? { chain: '', expiry: '', serialNumber: '' }
+        : {
+            chain: certificate.chain,
+            expiry: new Date(certificate.expiration).toISOString(),
+            serialNumber: certificate.serialNumber,
+          },
     configurator: settings.configView,
     driverConfig: driverConfig(config, choice.sidecarClass),
     sidecarImage: made.image,

@@ -11,6 +11,8 @@ export interface InjectionSettings {
   readonly registry: DriverRegistry
   /** Images where MeshConfig names none. */
   readonly environment: ConfigEnvironment
+  /** Who makes the key of a sidecar: the injector, in a Secret, or the kubelet of its pod. */
+  readonly proxyIdentity: 'secret' | 'podCertificate'
   readonly pullPolicy: InjectorContext['pullPolicy']
   /** True: sidecars are init containers that continue running. */
   readonly nativeSidecars: boolean

@@ -1,9 +1,10 @@
 import {
   findMounting,
+  isSidecarFileAnnotation,
   probeBindingsAnnotation,
   type ProbeBindingsReader,
   proxyUuidLabel,
-  uuidOfSecret,
+  uuidOfVolume,
 } from '@osm-ts/kubernetes'
 
 import type { Container, Pod } from '../pod/pod.js'
@@ -35,13 +36,18 @@ export function strip(pod: Pod, reader: ProbeBindingsReader): StrippedPod | unde
   const sidecar = findMounting([...(initContainers ?? []), ...containers], BOOTSTRAP_VOLUME)
   const isForeign = (container: Container): boolean => container !== sidecar && container.name !== INIT_CONTAINER
   return {
-    uuid: uuidOfSecret(volume.secret?.secretName ?? ''),
+    uuid: uuidOfVolume(volume),
     pod: {
       ...restored,
       metadata: {
         ...pod.metadata,
-        ...(labels !== undefined && { labels: without(labels, proxyUuidLabel) }),
-        ...(annotations !== undefined && { annotations: without(annotations, probeBindingsAnnotation) }),
+        ...(labels !== undefined && { labels: without(labels, (name) => name === proxyUuidLabel) }),
+        ...(annotations !== undefined && {
+          annotations: without(
+            annotations,
+            (name) => name === probeBindingsAnnotation || isSidecarFileAnnotation(name),
+          ),
+        }),
       },
       spec: {
         ...spec,
@@ -53,6 +59,9 @@ export function strip(pod: Pod, reader: ProbeBindingsReader): StrippedPod | unde
   }
 }
 
-function without(texts: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(texts).filter(([other]) => other !== name))
+function without(
+  texts: Readonly<Record<string, string>>,
+  isLeftOut: (name: string) => boolean,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(texts).filter(([name]) => !isLeftOut(name)))
 }

@@ -59,6 +59,18 @@ const container = Type.Object(
   { description: 'container with a name' },
 )
 
+const volumeSource = object({
+  podCertificate: Type.Optional(object({ signerName: optionalText })),
+  downwardAPI: Type.Optional(
+    object({
+      items: optionalList(
+        object({ path: optionalText, fieldRef: Type.Optional(object({ fieldPath: optionalText })) }),
+        'files',
+      ),
+    }),
+  ),
+})
+
 const podSchema = Type.Object(
   {
     metadata: Type.Optional(
@@ -70,7 +82,11 @@ const podSchema = Type.Object(
         initContainers: optionalList(container, 'containers'),
         ephemeralContainers: optionalList(container, 'containers'),
         volumes: optionalList(
-          object({ name: optionalText, secret: Type.Optional(object({ secretName: optionalText })) }),
+          object({
+            name: optionalText,
+            secret: Type.Optional(object({ secretName: optionalText })),
+            projected: Type.Optional(object({ sources: optionalList(volumeSource, 'sources of a volume') })),
+          }),
           'volumes',
         ),
         hostNetwork: Type.Optional(Type.Boolean({ description: 'true or false' })),

@@ -79,6 +79,7 @@ describe('MeshState', () => {
         domains,
         registry: new DriverRegistry(),
         environment: {},
+        proxyIdentity: 'secret',
         pullPolicy: 'IfNotPresent',
         nativeSidecars: true,
         sleepingHooks: true,

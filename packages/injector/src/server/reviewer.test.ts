@@ -42,6 +42,7 @@ describe('PodReviewer and an informer that is behind', () => {
         issueCertificate: (subject: Parameters<typeof ports.issue>[0]) => ports.issue(subject, signal),
       } as unknown as ReviewerOptions['certificates'],
       secrets: { store: () => Promise.resolve(), reusableUuid: () => Promise.resolve(undefined) },
+      podCertificates: { assertServed: () => Promise.resolve() },
       logger: createLogger('test', 'disabled', { write: () => undefined }),
       metrics: new Metrics(),
     })

@@ -12,6 +12,7 @@ import { objectOf, textOf } from '../json/json.js'
 import { PodReader } from '../pod/pod.js'
 import { InitScripts } from '../sidecar/init-containers.js'
 import type { BootstrapSecrets } from './bootstrap-secrets.js'
+import type { PodCertificateSupport } from './pod-certificate-support.js'
 import type { MeshState } from './mesh-state.js'
 
 /** What reviews are made with. */
@@ -19,6 +20,7 @@ export interface ReviewerOptions {
   readonly state: Pick<MeshState, 'settings' | 'knownNamespace' | 'readNamespace'>
   readonly certificates: Pick<CertificateManager, 'issueCertificate'>
   readonly secrets: Pick<BootstrapSecrets, 'store' | 'reusableUuid'>
+  readonly podCertificates: Pick<PodCertificateSupport, 'assertServed'>
   readonly logger: ProcessLogger
   readonly metrics: Metrics
 }
@@ -28,6 +30,7 @@ const PASSING: ReadonlySet<string> = new Set<InjectorErrorCode>([
   'OSM_INJECT_SECRET_FORBIDDEN',
   'OSM_INJECT_SECRET',
   'OSM_INJECT_RATE',
+  'OSM_INJECT_POD_CERTIFICATES',
   'OSM_INJECT_NOT_READY',
   'OSM_INJECT_TIMEOUT',
   'OSM_INJECT_FAULT',
@@ -41,7 +44,7 @@ export class PodReviewer {
   readonly #seconds: ReturnType<Metrics['histogram']>
 
   constructor(options: ReviewerOptions) {
-    const { certificates, secrets, metrics } = options
+    const { certificates, secrets, podCertificates, metrics } = options
     this.#options = options
     this.#ports = {
       newUuid: newProxyUUID,
@@ -49,6 +52,7 @@ export class PodReviewer {
       issue: ({ uuid, serviceAccount }) =>
         certificates.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false }),
       reusableUuid: (...question) => secrets.reusableUuid(...question),
+      assertPodCertificates: (signal) => podCertificates.assertServed(signal),
       pods: new PodReader(),
       bindings: new ProbeBindingsReader(),
       scripts: new InitScripts(),
@@ -96,7 +100,7 @@ export class PodReviewer {
     // lets a pod go without a sidecar.
     if (injection === undefined || (injection.outcome === 'skipped' && injection.by === 'namespace'))
       injection = await injectIn(await state.readNamespace(request.namespace, signal))
-    if (injection.outcome === 'injected' && !request.dryRun)
+    if (injection.outcome === 'injected' && injection.secret !== undefined && !request.dryRun)
       await secrets.store(injection.secret, injection.again, signal)
     return injection
   }

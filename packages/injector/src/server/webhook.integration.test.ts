@@ -93,7 +93,14 @@ describe('the webhook', () => {
       knownNamespace: () => namespaceOf(),
       readNamespace: () => Promise.reject(new Error('not asked for')),
     }
-    const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
+    const reviewer = new PodReviewer({
+      state,
+      certificates,
+      secrets,
+      podCertificates: { assertServed: () => Promise.resolve() },
+      logger,
+      metrics,
+    })
     server = podWebhook({ reviewer, key: await issue(), timeoutMs: 20_000, logger, metrics })
     await server.app.listen({ host: '127.0.0.1', port: 0 })
   }

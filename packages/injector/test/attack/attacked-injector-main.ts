@@ -47,6 +47,7 @@ const reviewer = new PodReviewer({
   },
   certificates: { issueCertificate: issue },
   secrets: { store: () => Promise.resolve(), reusableUuid: () => Promise.resolve(undefined) },
+  podCertificates: { assertServed: () => Promise.resolve() },
   logger,
   metrics,
 })

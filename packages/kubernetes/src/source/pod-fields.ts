@@ -1,3 +1,5 @@
+import type { SidecarVolume } from '../sidecar-volume.js'
+
 /** What is read of a pod, in the form that the API server gives. Optional where Kubernetes has it so. */
 export interface PodFields {
   readonly spec?: {
@@ -7,7 +9,7 @@ export interface PodFields {
     readonly subdomain?: string
     readonly containers?: readonly ContainerFields[]
     readonly initContainers?: readonly ContainerFields[]
-    readonly volumes?: readonly { readonly name?: string; readonly secret?: { readonly secretName?: string } }[]
+    readonly volumes?: readonly SidecarVolume[]
   }
   readonly status?: {
     readonly phase?: string

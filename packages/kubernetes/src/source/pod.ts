@@ -11,6 +11,7 @@ import {
 import type { KubernetesMetadata, KubernetesObject } from '../api.js'
 import { bootstrapSecretName } from '../bootstrap-secret-name.js'
 import { findSidecarContainer } from '../sidecar-container.js'
+import { uuidOfVolume } from '../sidecar-volume.js'
 import type { SourceErrorCode } from './error-codes.js'
 import type { Deduplicator } from './deduplicator.js'
 import { awaitsSidecar } from './pod-end.js'
@@ -266,14 +267,13 @@ function sorted(labels: Labels): Labels {
 
 /**
  * Why the label of a pod names no sidecar of its own. Anybody can write a label on their pods; only a pod that mounts the Secret of a sidecar, one of its own
- * namespace, can hold the certificate of that sidecar.
+ * namespace, or has a certificate for that sidecar made by its kubelet, can hold the certificate of that sidecar.
  */
 function labelFault(uuid: string, { volumes = [] }: NonNullable<PodFields['spec']>): string | undefined {
   if (!isUuid(uuid))
     return `${JSON.stringify(uuid.slice(0, 64))} is no UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
-  const secretName = bootstrapSecretName(uuid)
-  if (volumes.some(({ secret }) => secret?.secretName === secretName)) return undefined
-  return `${uuid} is not the sidecar of this pod, which does not mount Secret ${secretName}, so it counts as one without a sidecar; the injector sets this label, remove it`
+  if (volumes.some((volume) => uuidOfVolume(volume) === uuid)) return undefined
+  return `${uuid} is not the sidecar of this pod, which does not mount Secret ${bootstrapSecretName(uuid)} or a podCertificate volume of that sidecar, so it counts as one without a sidecar; the injector sets this label, remove it`
 }
 
 function podProblem(
