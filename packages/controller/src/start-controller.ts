@@ -7,6 +7,7 @@ import {
   namedOutsideServices,
   SnapshotFeed,
   SpecRules,
+  SpiffeBundle,
   systemClock,
   wantedSecrets,
 } from '@osm-ts/core'
@@ -43,6 +44,7 @@ import { drained, joinLoops, unlessAborted } from './supervision.js'
 interface Health {
   alive: () => Promise<boolean>
   ready: () => Promise<boolean>
+  bundle?: SpiffeBundle
 }
 
 /**
@@ -87,6 +89,7 @@ async function start(
     metrics: () => metrics.render(),
     version: options.version,
     smiVersions,
+    trustBundle: () => health.bundle?.current(),
   })
   servers.push(server)
   const healthPort = await listen(
@@ -100,6 +103,7 @@ async function start(
   const opened = await unlessAborted(openProvider(options, feed, signal), signal)
   loops.push(opened.stopped)
   const provider = observedProvider(opened.provider, metrics)
+  health.bundle = new SpiffeBundle(provider, systemClock)
   const { broker, catalog, certificates, configurator, host, pushes, registry, runner } = composeController({
     options,
     feed,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { DriverState } from '@osm-ts/core'
+import type { DriverState, SpiffeBundleDocument } from '@osm-ts/core'
 
 import { isOwnHost, MISDIRECTED, misdirected } from './own-host.js'
 import { pageServer, refuseElsewhere } from './page-server.js'
@@ -12,6 +12,8 @@ export interface HealthSources {
   readonly version: VersionInfo
   /** SMI kinds and the versions that are read; absent for a program that reads none. */
   readonly smiVersions?: Readonly<Record<string, string>>
+  /** Roots of workloads in SPIFFE's format, undefined until they are known; absent for a program that does not tell them. */
+  readonly trustBundle?: () => SpiffeBundleDocument | undefined
   /** Drivers that the program has, or should have, for `/debug/drivers`; absent where a debug server has that page. */
   readonly drivers?: () => readonly DriverState[]
 }
@@ -39,8 +41,14 @@ export function healthServer(sources: HealthSources): FastifyInstance {
     return reply.type(contentType).send(body)
   })
   app.get('/version', async (_request, reply) => reply.send(sources.version))
-  const { smiVersions, drivers } = sources
+  const { smiVersions, trustBundle, drivers } = sources
   if (smiVersions !== undefined) app.get('/smi/version', async (_request, reply) => reply.send(smiVersions))
+  if (trustBundle !== undefined)
+    app.get('/spiffe/bundle', async (_request, reply) => {
+      const document = trustBundle()
+      if (document === undefined) return reply.code(503).send({ error: 'the roots are not known yet' })
+      return reply.header('cache-control', `max-age=${document.spiffe_refresh_hint}`).send(document)
+    })
   if (drivers !== undefined)
     app.get('/debug/drivers', async (request, reply) => {
       if (!isOwnHost(request, new Set())) return reply.code(MISDIRECTED).send({ error: misdirected })

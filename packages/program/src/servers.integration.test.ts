@@ -2,7 +2,7 @@ import { request as httpsRequest } from 'node:https'
 
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { fastify, type FastifyInstance } from 'fastify'
-import { createLogger, Metrics } from '@osm-ts/core'
+import { createLogger, Metrics, type SpiffeBundleDocument } from '@osm-ts/core'
 
 import { ads, proxy, TresorFixture } from '../../core/test/certificates/tresor-fixture.js'
 
@@ -49,6 +49,26 @@ describe('healthServer', () => {
   ])('answers %s', async (url, status, body) => {
     const response = await open().inject({ url })
     expect([response.statusCode, response.body]).toEqual([status, body])
+  })
+
+  it('tells the roots of workloads as soon as they are known, and only where a program has them', async () => {
+    const known: { document?: SpiffeBundleDocument } = {}
+    const server = healthServer({ ...sources(true, true), trustBundle: () => known.document })
+    servers.push(server)
+    expect((await server.inject({ url: '/spiffe/bundle' })).statusCode).toBe(503)
+    const document: SpiffeBundleDocument = {
+      keys: [{ use: 'x509-svid', kty: 'EC', x5c: ['MIIB'] }],
+      spiffe_sequence: 7,
+      spiffe_refresh_hint: 300,
+    }
+    known.document = document
+    const response = await server.inject({ url: '/spiffe/bundle' })
+    expect([response.statusCode, response.json()]).toEqual([200, document])
+    expect(response.headers).toMatchObject({
+      'content-type': expect.stringContaining('application/json'),
+      'cache-control': 'max-age=300',
+    })
+    expect((await open().inject({ url: '/spiffe/bundle' })).statusCode).toBe(404)
   })
 
   it('tells of drivers to this machine alone', async () => {

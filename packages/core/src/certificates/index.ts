@@ -56,5 +56,6 @@ export {
   type TrustPlan,
   type TrustState,
 } from './staged-provider.js'
+export { SpiffeBundle, type SpiffeBundleDocument } from './spiffe-bundle.js'
 export { SplitProvider } from './split-provider.js'
 export { issuanceLog, type IssuanceLog } from './issuance-log.js'
