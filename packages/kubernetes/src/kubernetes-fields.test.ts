@@ -8,6 +8,7 @@ import { sidecarContainer, uuid } from '../test/cluster-fixture.js'
 import type { KubernetesObject } from './api.js'
 import { readSlice } from './source/endpoint-slice.js'
 import { Deduplicator } from './source/deduplicator.js'
+import { podSignerName } from './sidecar-volume.js'
 import { PodReader } from './source/pod.js'
 import { ProbeBindingsReader } from './source/probe-annotation.js'
 
@@ -138,7 +139,18 @@ const pods = [
     nodeName: 'node',
     containers,
     initContainers,
-    volumes: [{ name: 'bootstrap', secret: { secretName: `sidecar-bootstrap-config-${uuid(1)}` } }],
+    volumes: [
+      {
+        name: 'files',
+        projected: {
+          sources: [
+            { podCertificate: { signerName: podSignerName('osm') } },
+            { downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'metadata.name' } }] } },
+          ],
+        },
+      },
+      { name: 'bootstrap', secret: { secretName: `sidecar-bootstrap-config-${uuid(1)}` } },
+    ],
   },
   status: {
     phase: 'Running',

@@ -63,10 +63,7 @@ const volumeSource = object({
   podCertificate: Type.Optional(object({ signerName: optionalText })),
   downwardAPI: Type.Optional(
     object({
-      items: optionalList(
-        object({ path: optionalText, fieldRef: Type.Optional(object({ fieldPath: optionalText })) }),
-        'files',
-      ),
+      items: optionalList(object({ fieldRef: Type.Optional(object({ fieldPath: optionalText })) }), 'files'),
     }),
   ),
 })
