@@ -174,7 +174,7 @@ export const effects: readonly ValueEffect[] = [
       'ValidatingAdmissionPolicy osm-osm-pod-certificates',
       'ValidatingAdmissionPolicyBinding osm-osm-pod-certificates',
     ],
-    { shows: ['--proxy-identity=podCertificate', 'sidecar.openservicemesh.io/osm'] },
+    { shows: ['--proxy-identity=podCertificate', 'sidecar.openservicemesh.io/osm', 'osm-osm-pod-certificates'] },
   ),
   effect('osm.curlImage', 'sidecar.example/curl:1', [health]),
   ...deployment('osm.osmController', controller),
