@@ -1,6 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { KubernetesApi } from '@osm-ts/kubernetes'
@@ -156,6 +158,42 @@ describe('osm policy check-pods and check-conflicts', () => {
       const { code, stdout } = await osm('analyze', file, '--against-mesh', '-n', shop)
       expect(code).toBe(1)
       expect(stdout).toMatch(/target\.yaml:\d+:\d+: error OSM_SPEC_ROUTE {2}TrafficTarget shop\/client-to-server/)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  it('collects a bug report of everything that can be read, without planted secrets', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'osm-bug-report-'))
+    const planted = { data: 'planted-data', environment: 'planted-variable', annotation: 'planted-password' }
+    await objects.apply(
+      `apiVersion: v1\nkind: Secret\nmetadata: { name: planted, namespace: ${shop} }\nstringData: { key: ${planted.data} }\n`,
+    )
+    await objects.apply(
+      `apiVersion: v1\nkind: Pod\nmetadata:\n  name: planted\n  namespace: ${shop}\n  annotations: { note: "password: ${planted.annotation}" }\n` +
+        `spec: { serviceAccountName: client, automountServiceAccountToken: false, containers: [{ name: app, image: app, env: [{ name: KEY, value: ${planted.environment} }] }] }\n`,
+    )
+    try {
+      const file = join(folder, 'report.tar.gz')
+      const { code, stdout } = await osm('support', 'bug-report', '--all', '--ingress', '-o', file)
+      expect(code).toBe(0)
+      expect(stdout).toContain(file)
+      await promisify(execFile)('tar', ['-xzf', file, '-C', folder])
+      const read = (path: string): Promise<string> => readFile(join(folder, 'report', path), 'utf8')
+      const pods = await read(`namespaces/${shop}/commands/pods.yaml`)
+      expect(pods).toContain('name: planted')
+      expect(pods).toContain('note: "password: [removed]"')
+      await expect(read(`namespaces/${shop}/commands/secret_names.txt`)).resolves.toContain('planted\n')
+      await expect(read(`namespaces/${osmNamespace}/commands/meshconfigs.yaml`)).resolves.toContain('osm-mesh-config')
+      await expect(read(`namespaces/${shop}/pods/client/commands/pod.yaml`)).resolves.toContain('name: client')
+      // Nothing runs behind this API server: what cannot be read has its reason on the page.
+      const page = await read('index.html')
+      expect(page).toContain('OSM_ANALYZE_CONTROLLER')
+      expect(page).toMatch(/osm_proxy_get_config_dump\.txt<\/td><td>–<\/td>/)
+      for (const secret of [...Object.values(planted), Buffer.from(planted.data).toString('base64')])
+        await expect(promisify(execFile)('grep', ['-rlF', secret, join(folder, 'report')])).rejects.toMatchObject({
+          code: 1,
+        })
     } finally {
       await rm(folder, { recursive: true })
     }

@@ -31,7 +31,10 @@ export const commands = {
       note: 'tells what may be asked at which port as well',
     }),
     works('osm policy check-conflicts', 'e2e/api/cli-policy.test.ts', { word: 'check-conflicts' }),
-    missing('osm support bug-report', 'open'),
+    works('osm support bug-report', 'e2e/api/cli-policy.test.ts', {
+      word: 'bug-report',
+      note: 'archives are tar, tar.gz and tgz; neither kubectl nor logs of applications are needed',
+    }),
     works('osm support error-info', 'packages/cli/src/commands/support-error-info.test.ts', {
       note: 'for [codes of its own](errors.md); those of OSM name other things',
     }),

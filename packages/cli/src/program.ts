@@ -24,6 +24,7 @@ import { addProxyList } from './commands/proxy-list.js'
 import { addProxyStatus } from './commands/proxy-status.js'
 import { addStandaloneRun } from './commands/standalone-run.js'
 import { addStandaloneValidate } from './commands/standalone-validate.js'
+import { addBugReport } from './commands/support-bug-report.js'
 import { addErrorInfo } from './commands/support-error-info.js'
 import { addUninstall } from './commands/uninstall.js'
 import { addVersion } from './commands/version.js'
@@ -88,6 +89,7 @@ Try it:
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)
+  addBugReport(support, host)
 
   addInstall(program, host)
   addUninstall(program, host)

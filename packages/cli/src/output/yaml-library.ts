@@ -1,2 +1,2 @@
 /** What is used of yaml. In its own module: a bundle in several files keeps no names of a CommonJS package that is imported late. */
-export { parse, stringify } from 'yaml'
+export { parse, parseAllDocuments, stringify } from 'yaml'

@@ -1,0 +1,176 @@
+import { writeFile } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+
+import type { Problem } from '@osm-ts/core'
+import { InvalidArgumentError, type Command } from 'commander'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
+
+import type { CliContext } from '../cli-context.js'
+import { cliError } from '../errors.js'
+import { exitCodes } from '../exit-code.js'
+import type { ReportScope } from '../bug-report/collect.js'
+import type { ReportArchive } from '../bug-report/report-archive.js'
+import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
+import { type ControlPlane, theControlPlane } from '../kubernetes/control-planes.js'
+import { debugApi } from '../state/debug-api.js'
+import type { CommandHost } from './cli-command.js'
+import { loadRunningMesh } from './load-running-mesh.js'
+import { meshSourceHelp, meshSourceOf, type MeshSource } from './mesh-source.js'
+import { stateOption, type StateFlags } from './state-option.js'
+
+interface BugReportFlags extends StateFlags {
+  readonly all?: boolean
+  readonly appNamespaces?: readonly string[]
+  readonly appDeployments?: readonly string[]
+  readonly appPods?: readonly string[]
+  readonly ingress?: boolean
+  readonly outFile?: string
+}
+
+/** `osm support bug-report` */
+export function addBugReport(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('bug-report'))
+    .description('collect what is needed to find a problem in one archive, without secrets')
+    .addOption(stateOption())
+    .option('--all', 'include all namespaces of the mesh')
+    .option('--app-namespaces <namespace...>', 'namespaces to include', addNames)
+    .option('--app-deployments <deployment...>', 'Deployments to include: <namespace>/<deployment>', addPairs)
+    .option('--app-pods <pod...>', 'pods to include: <namespace>/<pod>', addPairs)
+    .option('--ingress', 'include Ingresses and IngressBackends of these namespaces')
+    .option(
+      '-o, --out-file <file>',
+      'archive to write: .tar.gz, .tgz or .tar (default: osm-bug-report-<time>.tar.gz)',
+      parseOutFile,
+    )
+    .addHelpText(
+      'after',
+      `
+The archive holds index.html, which lists the findings of osm analyze, every file with its source, and what was removed: data of Secrets, values of
+environment variables, private keys, tokens and passwords. Logs of applications are not collected. Look through the files before you pass them on.
+
+What cannot be read is listed with its reason, and the report goes on.
+${meshSourceHelp}
+
+Examples:
+  osm support bug-report --all
+  osm support bug-report --app-pods shop/store-0,shop/buyer-0 -o report.tar.gz`,
+    )
+    .action(async (flags: BugReportFlags, command: Command) => {
+      const { ReportArchive } = await import('../bug-report/report-archive.js')
+      const { renderReportPage } = await import('../bug-report/report-page.js')
+      const { stringify } = await import('../output/yaml-library.js')
+      const source = await meshSourceOf(host, flags.state === undefined ? {} : { state: flags.state }, command)
+      const plane = source.kind === 'cluster' ? await theControlPlane(source.cluster) : undefined
+      const createdAt = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+      const archive = new ReportArchive((value) => stringify(value))
+      const findings = await collect(context, source, plane, flags, archive)
+      const facts = { createdAt, version: context.version, mesh: meshText(source, plane), findings }
+      const { redactText } = await import('../bug-report/redact.js')
+      const page = redactText(renderReportPage(facts, archive.entries))
+      const file = resolve(context.cwd, flags.outFile ?? `osm-bug-report-${createdAt.replace(/[^0-9TZ]/g, '')}.tar.gz`)
+      const files = archive.entries.flatMap(({ path, text }) => (text === undefined ? [] : [{ path, text }]))
+      await writeArchive(file, [{ path: 'index.html', text: page }, ...files])
+      const missing = archive.entries.length - files.length
+      context.stdout.write(
+        `${file}\n${files.length} files, ${missing} could not be read; index.html in the archive lists them\n`,
+      )
+      onExit(exitCodes.ok)
+    })
+}
+
+async function collect(
+  { signal, stderr }: CliContext,
+  source: MeshSource,
+  plane: ControlPlane | undefined,
+  flags: BugReportFlags,
+  archive: ReportArchive,
+): Promise<readonly Problem[]> {
+  const { collectCluster, collectDebugPages, collectLocal } = await import('../bug-report/collect.js')
+  const { collectFindings } = await import('../analyze/findings.js')
+  const { analyzeRunningMesh } = await import('../analyze/running-mesh.js')
+  const openApi = (): Promise<ReturnType<typeof debugApi>> =>
+    source.kind === 'local'
+      ? Promise.resolve(debugApi(source.mesh.controllerUrl, signal))
+      : clusterDebugApi(source.cluster)
+  const progress = (text: string): unknown => stderr.write(`${text} …\n`)
+  progress('Reading what the controller knows')
+  await collectDebugPages(archive, openApi)
+  if (source.kind === 'local') {
+    progress('Reading the folder and logs of the mesh')
+    await collectLocal(archive, source.mesh)
+  } else if (plane !== undefined) {
+    progress('Reading objects and logs of the cluster')
+    await collectCluster(archive, source.cluster, plane, await scopeOf(source, plane, flags))
+  }
+  progress('Analyzing the mesh')
+  let findings: readonly Problem[] = []
+  await archive.add('findings.yaml', 'osm analyze', async () => {
+    const model = await loadRunningMesh(source, signal, {})
+    const running = await analyzeRunningMesh(openApi, { now: Date.now(), isChanged: false })
+    ;({ findings } = collectFindings([model.problems, running], model.snapshot, { suppress: [] }))
+    return findings
+  })
+  return findings
+}
+
+async function scopeOf(
+  source: Extract<MeshSource, { readonly kind: 'cluster' }>,
+  { meshName }: ControlPlane,
+  { all = false, appNamespaces = [], appDeployments = [], appPods = [], ingress = false }: BugReportFlags,
+): Promise<ReportScope> {
+  const { listNamespaces } = await import('../namespaces/mesh-namespaces.js')
+  const monitored = all ? (await listNamespaces(source.cluster, meshName)).map(({ namespace }) => namespace) : []
+  return {
+    namespaces: [...new Set([...monitored, ...appNamespaces])].sort(),
+    pods: appPods,
+    deployments: appDeployments,
+    ingress,
+  }
+}
+
+async function writeArchive(
+  file: string,
+  files: readonly { readonly path: string; readonly text: string }[],
+): Promise<void> {
+  const { createTar, createTarGzip } = await import('nanotar')
+  const folder = basename(file).replace(/\.(?:tar\.gz|tgz|tar)$/, '')
+  const entries = files.map(({ path, text }) => ({ name: `${folder}/${path}`, data: text }))
+  const bytes = file.endsWith('.tar') ? createTar(entries) : await createTarGzip(entries)
+  // For the user alone: it describes the whole mesh.
+  await writeFile(file, bytes, { mode: 0o600 }).catch((error: unknown) => {
+    throw cliError(
+      'OSM_CLI_OUTPUT',
+      `${file} cannot be written: ${errorMessage(error)}`,
+      'choose another file with --out-file',
+    )
+  })
+}
+
+function meshText(source: MeshSource, plane: ControlPlane | undefined): string {
+  if (source.kind === 'local') return `the mesh of ${source.mesh.folder}`
+  return `mesh ${plane?.meshName ?? ''} in namespace ${plane?.namespace ?? ''}`
+}
+
+function parseOutFile(text: string): string {
+  if (/\.(?:tar\.gz|tgz|tar)$/.test(text)) return text
+  throw new InvalidArgumentError('the file name must end with .tar.gz, .tgz or .tar.')
+}
+
+/** Names may be separated by spaces or commas, as OSM has it. */
+function addNames(text: string, before: readonly string[] = []): readonly string[] {
+  const names = text.split(',')
+  for (const name of names)
+    if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name))
+      throw new InvalidArgumentError(`${JSON.stringify(name)} is not a name of a namespace.`)
+  return [...before, ...names]
+}
+
+function addPairs(text: string, before: readonly string[] = []): readonly string[] {
+  const pairs = text.split(',')
+  for (const pair of pairs)
+    if (!/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/.test(pair))
+      throw new InvalidArgumentError(`${JSON.stringify(pair)}: write <namespace>/<name>.`)
+  return [...before, ...pairs]
+}
