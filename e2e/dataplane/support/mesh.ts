@@ -92,7 +92,7 @@ export async function startTestMesh(
     envoy,
     environment,
     ...settings
-  }: Pick<MeshOptions, 'maxDrainMs'> & {
+  }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders'> & {
     readonly envoy?: string
     readonly environment?: Readonly<Record<string, string>>
   } = {},

@@ -32,7 +32,7 @@ try {
   await mkdir(vendor)
   const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
   await run(root, process.execPath, compiler, '-b', 'packages/driver-testkit/tsconfig.build.json')
-  for (const name of ['driver-api', 'driver-process', 'driver-testkit'])
+  for (const name of ['driver-api', 'endpoints-api', 'endpoints-local', 'driver-process', 'driver-testkit'])
     await run(join(root, 'packages', name), 'npx', '--yes', packageManager, 'pack', '--pack-destination', vendor)
   for (const name of own) await cp(join(example, name), join(folder, name), { recursive: true })
   await run(folder, 'npm', 'ci', '--no-audit', '--no-fund')

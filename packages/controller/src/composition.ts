@@ -48,6 +48,8 @@ interface Surroundings {
   readonly feed: SnapshotFeed
   /** Signs certificates. */
   readonly provider: CertificateProvider
+  /** Endpoints providers that were loaded. */
+  readonly plugins: readonly EndpointsProvider[]
   readonly signal: AbortSignal
 }
 
@@ -97,9 +99,9 @@ function certificateManager({ options, provider, signal }: Surroundings): Contai
 }
 
 /** The endpoints providers: one for each platform on which workloads run. */
-function endpointsProviders({ options, feed }: Surroundings): ContainerModule {
+function endpointsProviders({ options, feed, plugins }: Surroundings): ContainerModule {
   return new ContainerModule(({ bind }) => {
-    bind(tokens.providers).toResolvedValue(() => options.endpointsProviders(feed))
+    bind(tokens.providers).toResolvedValue(() => [...options.endpointsProviders(feed), ...plugins])
   })
 }
 

@@ -43,6 +43,17 @@ const ownFlags = {
     meaning:
       'file with a CA: clients of the webhook have to present a certificate of it; by default no client certificate is required',
   },
+  'endpoints-providers': {
+    kind: 'text',
+    default: '',
+    meaning: 'endpoints providers to run: a JSON list, or a file with one; OSM_ENDPOINTS_PROVIDERS when empty',
+  },
+  'refused-endpoints': {
+    kind: 'text',
+    default: '',
+    meaning:
+      'CIDRs, separated by commas, that endpoints providers must not announce, such as the service range of the cluster',
+  },
   'health-port': port(9091, 'port of health, version and metrics'),
   'debug-port': port(9092, 'port of the debug server'),
   'webhook-port': port(9093, 'port of the validating webhook'),

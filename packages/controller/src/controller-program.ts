@@ -13,7 +13,7 @@ import {
   SharedAuthority,
 } from '@osm-ts/kubernetes'
 import { buildVersion, connectProgram, type Program, type ProgramContext, readClientCa } from '@osm-ts/program'
-import { listedDrivers } from '@osm-ts/driver-process'
+import { listedDrivers, listedProviders } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
 import { providerOpener } from './certificates/provider-opener.js'
@@ -104,6 +104,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
         new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() }),
         outsideServices,
       ],
+      endpointsPlugins: {
+        entries: await listedProviders(flags.endpointsProviders, environment),
+        programFolder: import.meta.dirname,
+        environment,
+        allowLoopback: false,
+        refusedAddresses: [flags.refusedEndpoints, environment[POD_IP_VARIABLE] ?? ''].flatMap(listOf),
+      },
       outsideServices,
       enrolment: { mode: 'labelled', meshName },
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
@@ -200,6 +207,14 @@ function attachments(
       random: Math.random,
     }),
   ]
+}
+
+/** The items of a list that is separated by commas. */
+function listOf(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 }
 
 /** The address to listen on: all of the machine where none is given, IPv6 included if there is any. */

@@ -22,6 +22,7 @@ import {
 } from '@osm-ts/core'
 
 import { connectedSidecars } from './connected-sidecars.js'
+import type { EndpointsPlugins } from './endpoints-plugins.js'
 import type { RotationView } from './certificates/rotation-view.js'
 import { type DebugPage, jsonPage } from './debug-server.js'
 import { pushesPage } from './pushes-page.js'
@@ -36,6 +37,7 @@ export interface DebugSources {
   readonly catalog: MeshCatalog
   readonly certificates: CertificateManager
   readonly provider: Pick<CertificateProvider, 'name' | 'faults'>
+  readonly plugins: Pick<EndpointsPlugins, 'states'>
   /** Absent for a provider that never changes. */
   readonly rotation: RotationView | undefined
   readonly configurator: MeshConfigurator
@@ -62,7 +64,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/feature-flags': async () => jsonPage(sources.configurator.current().featureFlags),
     '/debug/policies': async () => jsonPage(policiesPage(sources)),
     '/debug/services': async (request) => servicesPage(sources.catalog, request),
-    '/debug/endpoints': async (request) => endpointsPage(sources.catalog, request),
+    '/debug/endpoints': async (request) => endpointsPage(sources, request),
     '/debug/objects': async () => jsonPage(objectsPage(sources.snapshot())),
     '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }

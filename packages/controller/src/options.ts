@@ -23,6 +23,7 @@ import type {
 import type { NamedEndpointsProvider } from '@osm-ts/kubernetes'
 
 import type { RotationView } from './certificates/rotation-view.js'
+import type { EndpointsPluginsOptions } from './endpoints-plugins.js'
 import type { ProblemWatch } from './problem-watch.js'
 
 /** Reads endpoints of Services that are named one by one. */
@@ -39,6 +40,8 @@ export interface ControllerOptions {
   readonly secrets: SecretSource
   /** Where services run, in order of precedence. Called once, after the sources were read. */
   readonly endpointsProviders: (feed: SnapshotFeed) => readonly EndpointsProvider[]
+  /** Endpoints providers beside those, which run in processes of their own. */
+  readonly endpointsPlugins?: EndpointsPluginsOptions
   /** Where endpoints of Services outside the mesh are read that policies name; absent where none can be. */
   readonly outsideServices?: OutsideServices
   /** Which namespaces take part. */

@@ -19,6 +19,7 @@ import {
 } from '@osm-ts/core'
 
 import { driverProblems } from './driver-problems.js'
+import type { EndpointsPlugins } from './endpoints-plugins.js'
 
 /** Who finds problems. */
 export interface ProblemSources {
@@ -29,6 +30,7 @@ export interface ProblemSources {
   readonly registry: DriverRegistry
   readonly drivers: () => readonly DriverState[]
   readonly provider: Pick<CertificateProvider, 'faults' | 'name' | 'signsPublicKeys'>
+  readonly plugins: Pick<EndpointsPlugins, 'problems'>
 }
 
 /** Kinds that ask a sidecar for something that not every class can do. */
@@ -61,6 +63,7 @@ export function* findProblems(sources: ProblemSources): Steps<readonly Problem[]
     configurator.problems(),
     troubledDrivers(sources),
     troubledProvider(sources),
+    sources.plugins.problems(),
     yield* catalog.problemsInSteps(),
   )
   return joinProblems(found)

@@ -2,6 +2,7 @@ import type { DebugRequest, DebugResponse, MeshService, ServiceAccountRef } from
 import { type MeshCatalog, objectRef, serviceIdentity, type ServiceName, type ServiceReport } from '@osm-ts/core'
 
 import { jsonPage } from './debug-server.js'
+import type { EndpointsPlugins } from './endpoints-plugins.js'
 
 /** All services, or with `?service=<namespace>/<name>` what the mesh says of one. */
 export function servicesPage(catalog: MeshCatalog, { query: { service: name } }: DebugRequest): DebugResponse {
@@ -21,8 +22,14 @@ export function servicesPage(catalog: MeshCatalog, { query: { service: name } }:
 }
 
 /** Endpoints that proxies of an account should know: `?account=<namespace>/<name>`; without it, the providers of endpoints. */
-export function endpointsPage(catalog: MeshCatalog, { query: { account } }: DebugRequest): DebugResponse {
-  if (account === undefined) return jsonPage({ providers: catalog.listEndpointsProviders().map(({ id }) => ({ id })) })
+export function endpointsPage(
+  { catalog, plugins }: { readonly catalog: MeshCatalog; readonly plugins: Pick<EndpointsPlugins, 'states'> },
+  { query: { account } }: DebugRequest,
+): DebugResponse {
+  if (account === undefined) {
+    const states = new Map(plugins.states().map((state) => [state.id, state]))
+    return jsonPage({ providers: catalog.listEndpointsProviders().map(({ id }) => states.get(id) ?? { id }) })
+  }
   const [namespace = '', name = ''] = account.split('/')
   return jsonPage(catalog.listEndpoints({ namespace, name }))
 }

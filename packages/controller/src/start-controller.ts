@@ -20,6 +20,7 @@ import { composeController } from './composition.js'
 import { connectedSidecars } from './connected-sidecars.js'
 import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
+import { EndpointsPlugins } from './endpoints-plugins.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
 import type {
@@ -104,10 +105,16 @@ async function start(
   loops.push(opened.stopped)
   const provider = observedProvider(opened.provider, metrics)
   health.bundle = new SpiffeBundle(provider, systemClock)
+  const none = { entries: [], programFolder: '', environment: {}, allowLoopback: false, refusedAddresses: [] }
+  const plugins = new EndpointsPlugins(options.endpointsPlugins ?? none, { feed, metrics, logger, signal })
+  const hostedPlugins = plugins.start()
+  loops.push(hostedPlugins.stopped)
+  await unlessAborted(hostedPlugins.answered, signal)
   const { broker, catalog, certificates, configurator, host, pushes, registry, runner } = composeController({
     options,
     feed,
     provider,
+    plugins: plugins.providers,
     signal,
   })
   opened.confirmBy?.(() => connectedSidecars(host, catalog))
@@ -174,7 +181,7 @@ async function start(
   }
   followConfiguration({ configurator, broker, logger })
   const drivers = () => driverStates({ registry, runner })
-  const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers, provider })
+  const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers, provider, plugins })
   const watch = new ProblemWatch({
     find: problems,
     subscribe: subscribeAll([
@@ -184,6 +191,7 @@ async function start(
       (listener) => catalog.announcements(listener),
       (listener) => registry.subscribe(listener),
       (listener) => provider.onFaultChange(listener),
+      (listener) => plugins.onStateChange(listener),
     ]),
     clock: systemClock,
     // Proxies wait for their first policies.
@@ -228,6 +236,7 @@ async function start(
     catalog,
     certificates,
     provider,
+    plugins,
     rotation: opened.rotation,
     configurator,
     problems,

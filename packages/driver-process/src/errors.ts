@@ -11,6 +11,9 @@ export const driverProcessErrorCodes = {
   OSM_DRIVER_EXITED: 'the process of a driver exited',
   OSM_DRIVER_PROTOCOL: 'a driver sent a response that violates osm.driver.v1',
   OSM_DRIVER_CHANGED: 'a restarted driver differs from the previous one',
+  OSM_ENDPOINTS_LIST: 'the list of endpoints providers cannot be read, or has an invalid entry',
+  OSM_ENDPOINTS_PLUGIN:
+    'an endpoints provider cannot be loaded or started, or its process ended; it is started again after a delay',
 } as const
 
 /** A code of {@link driverProcessErrorCodes}. */

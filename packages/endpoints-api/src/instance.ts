@@ -26,7 +26,7 @@ export interface Instance {
 
 /** A named port of an instance. */
 export interface InstancePort {
-  /** Name of a `targetPort`, or of a port of the Service. */
+  /** Name of a `targetPort`, or of a port of the Service; empty for a port without a name. */
   readonly name: string
   /** 1 to 65535. */
   readonly port: number

@@ -6,7 +6,7 @@ import type { ResourceKind, ResourceRef, ResourceStatus, Resources } from './res
 export const ENDPOINTS_CONTRACT_VERSION = 1
 
 /**
- * An endpoints provider: knows where instances of services run outside the cluster. It is the default export of a package.
+ * An endpoints provider: knows where instances of services run outside the cluster. A package exports it by default, or as `endpointsProvider`.
  *
  * It knows neither traffic policy nor proxies nor Kubernetes: it receives its own custom resources as plain data and publishes instances as plain data, so that it can run in a
  * thread or process of its own. Importing it has no side effect.

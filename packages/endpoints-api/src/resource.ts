@@ -20,7 +20,7 @@ export interface ResourceRef {
   readonly name: string
 }
 
-/** An object of a {@link ResourceKind}, valid for its schema. It may name Services of its own namespace only; the host refuses others. */
+/** An object of a {@link ResourceKind}, valid for its schema. It may name Services of its own namespace only: a provider refuses others, because a tenant must not send traffic of another one to its machines. */
 export interface CustomResource extends ResourceRef {
   readonly labels: Readonly<Record<string, string>>
   /** Increases with each change of `spec`; 1 where the object store does not count. */

@@ -232,6 +232,7 @@ export class Mesh implements RunningMesh {
           },
           ports: { debug: ports.debug, health: ports.health },
           driverPackages: options.driverPackages ?? [],
+          endpointsProviders: options.endpointsProviders ?? [],
         },
         addresses: placement.addresses,
         paths,

@@ -1,5 +1,5 @@
 import type { Problem } from '@osm-ts/core'
-import type { DriverEntry } from '@osm-ts/driver-process'
+import type { DriverEntry, ProviderEntry } from '@osm-ts/driver-process'
 
 /** How traffic gets into the sidecars. */
 export type MeshMode = 'explicit' | 'transparent'
@@ -17,6 +17,8 @@ export interface MeshOptions {
   readonly controllerProgram: string
   /** Drivers beside those that are built in. */
   readonly driverPackages?: readonly DriverEntry[]
+  /** Endpoints providers, which find instances that this mesh does not start. */
+  readonly endpointsProviders?: readonly ProviderEntry[]
   /** Milliseconds that a workload which ends is kept serving at most, so that its callers learn of it; as long as its driver says if absent. */
   readonly maxDrainMs?: number
   /** Called for everything that happens. Must not throw. */

@@ -17,6 +17,7 @@ export interface RunFlags {
   readonly envoy?: string
   readonly pipy?: string
   readonly driverPackages?: string
+  readonly endpointsProviders?: string
   readonly sidecar?: readonly string[]
 }
 
@@ -49,6 +50,10 @@ export function addSidecarOptions(command: Command): Command {
       '--driver-packages <list>',
       'drivers in addition to envoy and pipy: a JSON list, or a file with one (default: $OSM_DRIVER_PACKAGES)',
     )
+    .option(
+      '--endpoints-providers <list>',
+      'endpoints providers to run: a JSON list, or a file with one (default: $OSM_ENDPOINTS_PROVIDERS)',
+    )
     .option('--sidecar <class=path...>', 'sidecar executable for the class of such a driver (default: $<CLASS>_BIN)')
 }
 
@@ -58,7 +63,7 @@ export async function runOptions(
   folder: string,
   flags: RunFlags,
 ): Promise<Omit<RunMeshOptions, 'startMesh' | 'onEvent' | 'now'>> {
-  const { listedDrivers } = await import('@osm-ts/driver-process')
+  const { listedDrivers, listedProviders } = await import('@osm-ts/driver-process')
   const driverPackages = await listedDrivers(flags.driverPackages ?? '', context.variables)
   return {
     ...meshFolder(context.cwd, folder),
@@ -69,6 +74,7 @@ export async function runOptions(
       ...loadedBinaries(context, flags, driverPackages),
     },
     driverPackages,
+    endpointsProviders: await listedProviders(flags.endpointsProviders ?? '', context.variables),
     controllerProgram: findController(context.programFolder),
     variables: flags.class === undefined ? context.variables : { ...context.variables, [classVariable]: flags.class },
   }

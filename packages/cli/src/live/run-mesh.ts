@@ -31,6 +31,8 @@ export interface RunMeshOptions {
   readonly controllerProgram: string
   /** Drivers beside those that are built in. */
   readonly driverPackages?: NonNullable<MeshOptions['driverPackages']>
+  /** Endpoints providers, which find instances that this mesh does not start. */
+  readonly endpointsProviders?: NonNullable<MeshOptions['endpointsProviders']>
   readonly maxDrainMs?: number
   readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
   /** Environment of the mesh and its processes. */
@@ -105,6 +107,7 @@ export async function runMesh<T>(
       sidecarBinaries: options.sidecarBinaries,
       controllerProgram: options.controllerProgram,
       ...(options.driverPackages !== undefined && { driverPackages: options.driverPackages }),
+      ...(options.endpointsProviders !== undefined && { endpointsProviders: options.endpointsProviders }),
       ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
       onEvent,
       signal: context.signal,

@@ -2,6 +2,10 @@
 export const endpointsErrorCodes = {
   OSM_ENDPOINTS_PROVIDER_FAILED: 'an endpoints provider fails; its last good answers stay in force',
   OSM_ENDPOINTS_UNKNOWN: 'an endpoints provider fails and has never answered; its endpoints are unknown',
+  OSM_ENDPOINTS_ANSWER: 'an endpoints provider published something invalid, which is not used',
+  OSM_ENDPOINTS_ADDRESS:
+    'an endpoints provider published an address that it must not, such as one of a Service, of loopback or of cloud metadata; it is not used',
+  OSM_ENDPOINTS_BOUND: 'an endpoints provider published more services or instances than a mesh accepts',
 } as const
 
 /** A code of {@link endpointsErrorCodes}. */

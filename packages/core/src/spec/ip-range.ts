@@ -33,6 +33,19 @@ export function coversRange(outer: IpRange, inner: IpRange): boolean {
   return outer.octets.every((octet, index) => octet === ((inner.octets[index] ?? 0) & mask(outer.bits - index * 8)))
 }
 
+/** First 96 bits of IPv6 addresses that stand for an IPv4 address: mapped, compatible, and translated ones. */
+const EMBEDDING: readonly string[] = [
+  '0.0.0.0.0.0.0.0.0.0.255.255',
+  '0.0.0.0.0.0.0.0.0.0.0.0',
+  '0.100.255.155.0.0.0.0.0.0.0.0',
+]
+
+/** The IPv4 address that an IPv6 address stands for; undefined if it stands for none, as `::` and `::1` do. */
+export function embeddedIpv4({ octets, bits, text }: IpRange): string | undefined {
+  if (octets.length !== 16 || bits !== 128 || text === '::/128' || text === '::1/128') return undefined
+  return EMBEDDING.includes(octets.slice(0, 12).join('.')) ? octets.slice(12).join('.') : undefined
+}
+
 /** A set of ranges. A lookup costs one step for each distinct prefix length, however many ranges there are. */
 export class IpRangeSet {
   readonly ranges: readonly IpRange[]

@@ -111,8 +111,7 @@ function readEntry(entry: unknown, file: string, place: string): DriverEntry {
     return { name, failurePolicy, socket }
   }
   if (typeof path !== 'string' || !isAbsolute(path)) return fail('.path must be an absolute path')
-  if (typeof integrity !== 'string' || !INTEGRITY.test(integrity))
-    return fail('.integrity must be sha512- and the Base64 of the digest of the folder')
+  if (!isIntegrity(integrity)) return fail('.integrity must be sha512- and the Base64 of the digest of the folder')
   const mebibytes = (member: 'heapMb' | 'residentMb', fallback: number): number => {
     const size = entry[member] ?? fallback
     if (typeof size === 'number' && Number.isInteger(size) && size >= 16 && size <= MAX_MB) return size
@@ -126,6 +125,11 @@ function readEntry(entry: unknown, file: string, place: string): DriverEntry {
     heapMb: mebibytes('heapMb', DEFAULT_HEAP_MB),
     residentMb: mebibytes('residentMb', DEFAULT_RESIDENT_MB),
   }
+}
+
+/** True for the form of a digest of a package folder. */
+export function isIntegrity(value: unknown): value is string {
+  return typeof value === 'string' && INTEGRITY.test(value)
 }
 
 function listError(file: string, what: string): OsmError {

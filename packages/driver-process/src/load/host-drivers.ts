@@ -50,7 +50,7 @@ export async function hostDrivers(options: HostDriversOptions): Promise<{ readon
 }
 
 /** It is shipped beside the programs, and lies in its own package in a checkout. */
-function hostProgram(programFolder: string): string {
+export function hostProgram(programFolder: string): string {
   const file = 'osm-driver-host.mjs'
   const candidates = [join(programFolder, file), resolve(programFolder, '../../driver-process/dist', file)]
   const found = candidates.find((path) => existsSync(path))

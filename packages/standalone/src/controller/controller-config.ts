@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { OsmError } from '@osm-ts/driver-api'
-import type { DriverEntry } from '@osm-ts/driver-process'
+import type { DriverEntry, ProviderEntry } from '@osm-ts/driver-process'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
@@ -23,6 +23,7 @@ export interface ControllerConfig {
   readonly ports: { readonly debug: number; readonly health: number }
   /** Drivers beside those that are built in, as the supervisor has read them. */
   readonly driverPackages: readonly DriverEntry[]
+  readonly endpointsProviders: readonly ProviderEntry[]
   /** Transparent mode: virtual addresses by `<namespace>/<service>` at the start. Later ones come over standard input. */
   readonly virtualAddresses: VirtualAddresses
 }
@@ -54,7 +55,8 @@ export function readControllerConfig(path: string): ControllerConfig {
     isRecord(value.proxyServer) &&
     isRecord(value.serverNames) &&
     isRecord(value.ports) &&
-    Array.isArray(value.driverPackages)
+    Array.isArray(value.driverPackages) &&
+    Array.isArray(value.endpointsProviders)
   )
     return value as unknown as ControllerConfig
   throw configError(`${path} is no configuration of a controller process`, undefined)

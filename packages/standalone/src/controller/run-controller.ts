@@ -85,6 +85,14 @@ export async function runController(
     }),
     readsRootCertificates: true,
     endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'folder', ...feed.reader() })],
+    endpointsPlugins: {
+      entries: config.endpointsProviders,
+      programFolder,
+      environment,
+      // All of the mesh is on this machine, in explicit mode at loopback addresses.
+      allowLoopback: true,
+      refusedAddresses: [],
+    },
     enrolment: { mode: 'all' },
     meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },
     drivers: builtInDrivers(),

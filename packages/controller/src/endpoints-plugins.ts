@@ -1,0 +1,182 @@
+import {
+  AddressRules,
+  type Metrics,
+  PluginEndpointsProvider,
+  type PluginProviderState,
+  type Problem,
+  type ProcessLogger,
+  schemaFaults,
+  type SnapshotFeed,
+  systemClock,
+} from '@osm-ts/core'
+import { hostProviders, type ProviderEntry, type ProviderSink } from '@osm-ts/driver-process'
+import { onAbort } from '@osm-ts/driver-api/toolkit'
+
+/** Endpoints providers that a controller loads. */
+export interface EndpointsPluginsOptions {
+  readonly entries: readonly ProviderEntry[]
+  /** Folder of the program. */
+  readonly programFolder: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** True where the whole mesh is on one machine. */
+  readonly allowLoopback: boolean
+  /** CIDRs that no provider may announce, such as the service range of the cluster. */
+  readonly refusedAddresses: readonly string[]
+}
+
+/** What endpoints plug-ins share with the controller. */
+interface Surroundings {
+  readonly feed: SnapshotFeed
+  readonly metrics: Metrics
+  readonly logger: ProcessLogger
+  readonly signal: AbortSignal
+}
+
+/** How long the start of a controller waits for first answers: without them proxies would lose endpoints that they have. */
+const FIRST_ANSWERS_MS = 5_000
+/** Operations of a provider that its metric tells apart. */
+const MAX_OPERATIONS = 32
+const OPERATION = /^[\w./-]{1,64}$/
+
+/** The endpoints providers that a controller loads: where they are asked, and how they are. */
+export class EndpointsPlugins {
+  readonly providers: readonly PluginEndpointsProvider[]
+  readonly #options: EndpointsPluginsOptions
+  readonly #surroundings: Surroundings
+  readonly #calls: ReturnType<Metrics['counter']>
+
+  constructor(options: EndpointsPluginsOptions, surroundings: Surroundings) {
+    const { allowLoopback, refusedAddresses: refused } = options
+    const rules = new AddressRules({ allowLoopback, refused })
+    this.#options = options
+    this.#surroundings = surroundings
+    this.providers = options.entries.map(
+      ({ name }) =>
+        new PluginEndpointsProvider({ id: name, rules, now: () => systemClock.now(), ...surroundings.feed.reader() }),
+    )
+    this.#calls = surroundings.metrics.counter(
+      'osm_endpoints_provider_calls_total',
+      'Calls of an endpoints provider to an API outside',
+      ['provider', 'operation', 'outcome'],
+    )
+    this.#measure()
+  }
+
+  /** Runs the providers. The first resolves when each has answered or failed, or after a few seconds; the second when nothing of them is left. */
+  start(): { readonly answered: Promise<void>; readonly stopped: Promise<void> } {
+    const { entries, programFolder, environment } = this.#options
+    const { logger, signal } = this.#surroundings
+    const stopped = hostProviders({
+      entries,
+      programFolder,
+      environment,
+      sink: (name) => this.#sink(name),
+      checkSettings: (schema, settings) => schemaFaults(schema, settings, 'settings'),
+      resources: async () => ({ list: () => [], subscribe: () => () => undefined }),
+      logger: logger.child('endpoints'),
+      signal,
+    })
+    return { answered: this.#answered(signal), stopped }
+  }
+
+  /** How each provider is. */
+  states(): readonly PluginProviderState[] {
+    return this.providers.map((provider) => provider.state())
+  }
+
+  /** Calls the listener when {@link states} may have another result. The result ends it. */
+  onStateChange(listener: () => void): () => void {
+    const ends = this.providers.map((provider) => provider.onStateChange(listener))
+    return () => {
+      for (const end of ends) end()
+    }
+  }
+
+  /** What is wrong with the providers, and with what they publish. */
+  problems(): readonly Problem[] {
+    return this.states().flatMap(({ id, state, reason = '', faults }): readonly Problem[] => [
+      ...(state === 'failing'
+        ? [
+            {
+              code: 'OSM_ENDPOINTS_PROVIDER_FAILED',
+              severity: 'warning' as const,
+              message: `endpoints provider ${id} fails: ${reason}; its last answer stays in force`,
+            },
+          ]
+        : []),
+      ...faults.map(({ code, message, service }) => ({
+        code,
+        severity: 'warning' as const,
+        message: `endpoints provider ${id}: ${message}`,
+        ...(service && { object: { kind: 'Service', ...service } }),
+      })),
+    ])
+  }
+
+  async #answered(signal: AbortSignal): Promise<void> {
+    let leave = (): void => undefined
+    const all = new Promise<void>((resolve) => {
+      const compare = (): void => {
+        if (this.states().every(({ state }) => state !== 'starting')) resolve()
+      }
+      leave = this.onStateChange(compare)
+      compare()
+    })
+    let cancel = (): void => undefined
+    const late = new Promise<void>((resolve) => {
+      cancel = systemClock.setTimer(resolve, FIRST_ANSWERS_MS)
+    })
+    let unlisten = (): void => undefined
+    const aborted = new Promise<void>((resolve) => {
+      unlisten = onAbort(signal, resolve)
+    })
+    await Promise.race([all, late, aborted])
+    leave()
+    cancel()
+    unlisten()
+  }
+
+  #sink(name: string): ProviderSink {
+    const provider = this.providers.find(({ id }) => id === name)
+    if (provider === undefined) throw new RangeError(`there is no endpoints provider ${name}`)
+    const operations = new Set<string>()
+    return {
+      publish: (answer) => provider.publish(answer),
+      fail: (reason) => provider.fail(reason),
+      recover: () => provider.recover(),
+      reportStatus: (ref, status) => provider.reportStatus(ref, status),
+      countCall: (operation, outcome) => {
+        const isShown = OPERATION.test(operation) && (operations.has(operation) || operations.size < MAX_OPERATIONS)
+        if (isShown) operations.add(operation)
+        this.#calls.inc({ provider: name, operation: isShown ? operation : 'other', outcome })
+      },
+    }
+  }
+
+  #measure(): void {
+    const { metrics } = this.#surroundings
+    const healthy = metrics.gauge(
+      'osm_endpoints_provider_healthy',
+      '1 while an endpoints provider works, 0 while its last answer may be outdated',
+      ['provider'],
+    )
+    const instances = metrics.gauge('osm_endpoints_provider_instances', 'Instances that an endpoints provider knows', [
+      'provider',
+    ])
+    const refused = metrics.gauge(
+      'osm_endpoints_provider_faults',
+      'Parts of the last answer of an endpoints provider that are not used, 100 at most',
+      ['provider'],
+    )
+    for (const provider of this.providers) {
+      const show = (): void => {
+        const state = provider.state()
+        healthy.set({ provider: provider.id }, state.state === 'ok' ? 1 : 0)
+        instances.set({ provider: provider.id }, state.instances)
+        refused.set({ provider: provider.id }, state.faults.length)
+      }
+      show()
+      provider.onStateChange(show)
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import { isDriverName } from '@osm-ts/driver-api'
+import type { Instance, InstanceLocality, InstancePort, InstanceSidecar, ServiceName } from '@osm-ts/endpoints-api'
+
+import { isDnsLabel, isDnsSubdomain } from '../../identity/index.js'
+import { nameKey, type NamespacedName } from '../../namespaced-name.js'
+import { isPlainObject as isRecord } from '../../spec/shape.js'
+import type { EndpointsErrorCode } from '../error-codes.js'
+import type { AddressRules } from './address-rules.js'
+
+/** Services in an answer. */
+const MAX_SERVICES = 1_000
+/** Instances of one service. */
+const MAX_INSTANCES_OF_SERVICE = 1_000
+/** Instances of all services of a provider. */
+const MAX_INSTANCES = 10_000
+/** Faults of one answer that are kept. */
+const MAX_FAULTS = 100
+const MAX_ADDRESSES = 8
+const MAX_PORTS = 32
+const MAX_TEXT = 512
+
+/** Something in an answer that is not used. */
+export interface AnswerFault {
+  readonly code: EndpointsErrorCode
+  readonly message: string
+  readonly service?: ServiceName
+}
+
+/** What an answer says of a service. */
+export interface CheckedService {
+  readonly service: NamespacedName
+  readonly instances: readonly CheckedInstance[]
+  /** Why the instances may be outdated; absent if they are not. */
+  readonly stale?: string
+}
+
+/** An instance with one permitted address. */
+export interface CheckedInstance extends Omit<Instance, 'addresses' | 'locality' | 'weight' | 'ports'> {
+  readonly address: string
+  readonly ports: readonly InstancePort[]
+  readonly locality: InstanceLocality
+  readonly weight: number
+}
+
+/** A checked answer, by service. */
+export interface CheckedAnswer {
+  readonly services: ReadonlyMap<string, CheckedService>
+  readonly faults: readonly AnswerFault[]
+}
+
+/**
+ * Checks what a provider published. A service that is invalid or too large keeps its previous instances, so that one tenant's resource does not stop
+ * the others; an instance that is invalid is left out.
+ *
+ * @param previous - answer in force, whose services stand in for those that are refused
+ * @returns undefined for what is no answer at all; its one fault then says why
+ */
+export function checkAnswer(
+  value: unknown,
+  rules: AddressRules,
+  previous: ReadonlyMap<string, CheckedService>,
+): { readonly answer: CheckedAnswer | undefined; readonly faults: readonly AnswerFault[] } {
+  const services = isRecord(value) ? value['services'] : undefined
+  if (!Array.isArray(services)) return refused('OSM_ENDPOINTS_ANSWER', 'the answer must have a list of services')
+  if (services.length > MAX_SERVICES)
+    return refused('OSM_ENDPOINTS_BOUND', `the answer has ${services.length} services; ${MAX_SERVICES} are accepted`)
+  const checker = new AnswerChecker(rules, previous)
+  for (const [index, service] of services.entries()) checker.add(service, index)
+  return { answer: checker, faults: checker.faults }
+}
+
+function refused(code: EndpointsErrorCode, message: string): ReturnType<typeof checkAnswer> {
+  return { answer: undefined, faults: [{ code, message }] }
+}
+
+class AnswerChecker implements CheckedAnswer {
+  readonly services = new Map<string, CheckedService>()
+  readonly faults: AnswerFault[] = []
+  readonly #rules: AddressRules
+  readonly #previous: ReadonlyMap<string, CheckedService>
+  #instances = 0
+
+  constructor(rules: AddressRules, previous: ReadonlyMap<string, CheckedService>) {
+    this.#rules = rules
+    this.#previous = previous
+  }
+
+  add(value: unknown, index: number): void {
+    const service = isRecord(value) ? serviceName(value['service']) : undefined
+    if (!isRecord(value) || service === undefined) {
+      this.#fault('OSM_ENDPOINTS_ANSWER', `services[${index}].service must have the namespace and name of a Service`)
+      return
+    }
+    const { instances, stale } = value
+    if (this.services.has(nameKey(service)))
+      this.#fault('OSM_ENDPOINTS_ANSWER', 'the service is listed twice; the first entry holds', service)
+    else if (!Array.isArray(instances)) this.#keep(service, 'OSM_ENDPOINTS_ANSWER', 'instances must be a list')
+    else if (instances.length > MAX_INSTANCES_OF_SERVICE)
+      this.#keep(
+        service,
+        'OSM_ENDPOINTS_BOUND',
+        `has ${instances.length} instances; a service may have ${MAX_INSTANCES_OF_SERVICE}`,
+      )
+    else if (this.#instances + instances.length > MAX_INSTANCES)
+      this.#keep(
+        service,
+        'OSM_ENDPOINTS_BOUND',
+        `the provider has more than ${MAX_INSTANCES} instances; this service exceeds the bound`,
+      )
+    else {
+      this.#instances += instances.length
+      this.services.set(nameKey(service), {
+        service,
+        instances: this.#instancesOf(service, instances),
+        ...(typeof stale === 'string' && { stale: stale.slice(0, MAX_TEXT) }),
+      })
+    }
+  }
+
+  #instancesOf(service: NamespacedName, values: readonly unknown[]): readonly CheckedInstance[] {
+    const found = new Map<string, CheckedInstance>()
+    for (const [index, value] of values.entries()) {
+      const instance = this.#instance(service, value, `instances[${index}]`)
+      if (instance === undefined) continue
+      if (found.has(instance.id))
+        this.#fault('OSM_ENDPOINTS_ANSWER', `instances[${index}].id is that of another instance`, service)
+      else found.set(instance.id, instance)
+    }
+    return [...found.values()]
+  }
+
+  #instance(service: NamespacedName, value: unknown, place: string): CheckedInstance | undefined {
+    const fault = instanceFault(value)
+    if (fault !== undefined || !isRecord(value)) {
+      this.#fault('OSM_ENDPOINTS_ANSWER', `${place}${fault ?? ' must be an object'}`, service)
+      return undefined
+    }
+    // Every member was checked against the contract just now.
+    const instance = value as unknown as Instance
+    const address = this.#permitted(service, instance)
+    if (address === undefined) return undefined
+    const { id, ready, serviceAccount, locality, ports = [], weight = 100, sidecar } = instance
+    if (sidecar !== undefined && serviceAccount === undefined) {
+      const message = `${place} (${id}) has a sidecar and no serviceAccount; it receives no traffic`
+      this.#fault('OSM_ENDPOINTS_ANSWER', message, service)
+      return undefined
+    }
+    return {
+      id,
+      address,
+      ready,
+      ports,
+      weight,
+      locality: locality ?? { region: '', zone: '', subZone: '' },
+      ...(serviceAccount !== undefined && { serviceAccount }),
+      ...(sidecar !== undefined && { sidecar }),
+    }
+  }
+
+  /** The first permitted address. */
+  #permitted(service: NamespacedName, { id, addresses }: Instance): string | undefined {
+    for (const address of addresses) {
+      const reason = this.#rules.refusal(address)
+      if (reason === undefined) return address
+      this.#fault(
+        'OSM_ENDPOINTS_ADDRESS',
+        `address ${address.slice(0, 64)} of ${id} ${reason}; it is not used`,
+        service,
+      )
+    }
+    return undefined
+  }
+
+  #keep(service: NamespacedName, code: EndpointsErrorCode, reason: string): void {
+    const previous = this.#previous.get(nameKey(service))
+    this.#fault(code, `${reason}; its previous instances stay in force`, service)
+    if (previous === undefined) return
+    this.#instances += previous.instances.length
+    this.services.set(nameKey(service), { ...previous, stale: reason })
+  }
+
+  #fault(code: EndpointsErrorCode, message: string, service?: ServiceName): void {
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ code, message, ...(service && { service }) })
+  }
+}
+
+function serviceName(value: unknown): NamespacedName | undefined {
+  if (!isRecord(value)) return undefined
+  const { namespace, name } = value
+  return isLabel(namespace) && isLabel(name) ? { namespace, name } : undefined
+}
+
+/** What is wrong with the form of an instance, to follow its place; undefined if nothing is. */
+function instanceFault(value: unknown): string | undefined {
+  if (!isRecord(value)) return ' must be an object'
+  const { id, addresses, ready, serviceAccount, weight, ports, locality, sidecar } = value
+  if (typeof id !== 'string' || id === '' || id.length > MAX_TEXT) return `.id must have 1 to ${MAX_TEXT} characters`
+  if (!isListOf(addresses, MAX_ADDRESSES, isText) || addresses.length === 0)
+    return `.addresses must be a list of 1 to ${MAX_ADDRESSES} IP addresses`
+  if (typeof ready !== 'boolean') return '.ready must be true or false'
+  if (serviceAccount !== undefined && !(isText(serviceAccount) && isDnsSubdomain(serviceAccount)))
+    return '.serviceAccount must be the name of a ServiceAccount'
+  if (weight !== undefined && !isInteger(weight, 0, 1_000)) return '.weight must be an integer from 0 to 1000'
+  if (ports !== undefined && !isListOf(ports, MAX_PORTS, isPort))
+    return `.ports must be a list of at most ${MAX_PORTS} ports, each with a name and a number from 1 to 65535`
+  if (locality !== undefined && !isLocality(locality)) return '.locality must have region, zone and subZone'
+  if (sidecar !== undefined && !isSidecar(sidecar)) return '.sidecar must be an object, its class a sidecar class'
+  return undefined
+}
+
+function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && isDnsLabel(value)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_TEXT
+}
+
+function isInteger(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+}
+
+function isListOf<T>(value: unknown, most: number, is: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.length <= most && value.every(is)
+}
+
+function isPort(value: unknown): value is InstancePort {
+  return isRecord(value) && isText(value['name']) && isInteger(value['port'], 1, 65_535)
+}
+
+function isLocality(value: unknown): value is InstanceLocality {
+  return isRecord(value) && ['region', 'zone', 'subZone'].every((member) => isText(value[member]))
+}
+
+function isSidecar(value: unknown): value is InstanceSidecar {
+  return isRecord(value) && (value['class'] === undefined || isDriverName(value['class']))
+}

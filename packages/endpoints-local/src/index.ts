@@ -1,0 +1,2 @@
+export { dnsProvider } from './dns-provider.js'
+export { fileProvider } from './file-provider.js'
