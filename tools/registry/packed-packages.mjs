@@ -9,7 +9,14 @@ import { compiler } from '../lib/type-check.mjs'
 import { programs } from '../programs.mjs'
 
 /** Published as they are compiled. Their dependencies are installed with them. */
-export const libraries = ['driver-api', 'endpoints-api', 'endpoints-local', 'driver-process', 'driver-testkit', 'create-driver']
+export const libraries = [
+  'driver-api',
+  'endpoints-api',
+  'endpoints-local',
+  'driver-process',
+  'driver-testkit',
+  'create-driver',
+]
 
 /**
  * Published as bundles, by package: what a bundle holds need not be installed, and what overrides of the workspace have put into it stays there, since those do not travel.
