@@ -1,4 +1,4 @@
-import { parseObjectKey, makeObjectKey, type ObjectKey } from '@osm-ts/core'
+import type { ObjectKey } from '@osm-ts/core'
 import { InvalidArgumentError, type Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
@@ -50,7 +50,7 @@ Examples:
       const { file = [], delete: deleted = [] } = flags
       if (file.length + deleted.length === 0)
         command.error('error: nothing would change: give --file <path> or --delete <object>')
-      const removed = deleted.map(parseKey)
+      const removed = await Promise.all(deleted.map(parseKey))
       const { proposedChange } = await import('../spec/proposed-change.js')
       const load = await loaderOf(host, flags, command)
       const before = await load({ running: true })
@@ -88,7 +88,8 @@ async function loaderOf(
   return (assumptions) => loadRunningMesh(source, signal, assumptions)
 }
 
-function parseKey(text: string): ObjectKey {
+async function parseKey(text: string): Promise<ObjectKey> {
+  const { makeObjectKey, parseObjectKey } = await import('@osm-ts/core')
   const parsed = parseObjectKey(text.split('/').length === 2 ? text.replace('/', '//') : text)
   if (parsed === undefined)
     throw new InvalidArgumentError(
