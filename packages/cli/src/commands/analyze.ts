@@ -3,14 +3,12 @@ import { type Command, Option } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
-import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import { debugApi } from '../state/debug-api.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { meshSourceHelp, meshSourceOf, type MeshSource, type MeshSourceFlags } from './mesh-source.js'
+import { debugApiOf, meshSourceHelp, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 
 type Threshold = Problem['severity'] | 'never'
@@ -118,13 +116,9 @@ async function loadRunning(
   const { cwd } = host.context
   const change = paths.length === 0 ? undefined : proposedChange(paths, { cwd })
   const model = await loadRunningMesh(source, host.context.signal, { change })
-  const running = await analyzeRunningMesh(() => openDebugApi(source, host.context.signal), {
+  const running = await analyzeRunningMesh(() => debugApiOf(source, host.context.signal), {
     now: Date.now(),
     isChanged: change !== undefined,
   })
   return { model, running }
-}
-
-async function openDebugApi(source: MeshSource, signal: AbortSignal): Promise<ReturnType<typeof debugApi>> {
-  return source.kind === 'local' ? debugApi(source.mesh.controllerUrl, signal) : await clusterDebugApi(source.cluster)
 }

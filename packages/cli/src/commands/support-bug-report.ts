@@ -10,13 +10,12 @@ import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
 import type { ReportScope } from '../bug-report/collect.js'
 import type { ReportArchive } from '../bug-report/report-archive.js'
-import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { type ControlPlane, theControlPlane } from '../kubernetes/control-planes.js'
-import { debugApi } from '../state/debug-api.js'
+import type { DebugApi } from '../state/debug-api.js'
 import type { CommandHost } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { meshSourceHelp, meshSourceOf, type MeshSource } from './mesh-source.js'
+import { debugApiOf, meshSourceHelp, meshSourceOf, type MeshSource } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'
 
 interface BugReportFlags extends StateFlags {
@@ -90,10 +89,8 @@ async function collect(
   const { collectCluster, collectDebugPages, collectLocal } = await import('../bug-report/collect.js')
   const { collectFindings } = await import('../analyze/findings.js')
   const { analyzeRunningMesh } = await import('../analyze/running-mesh.js')
-  const openApi = (): Promise<ReturnType<typeof debugApi>> =>
-    source.kind === 'local'
-      ? Promise.resolve(debugApi(source.mesh.controllerUrl, signal))
-      : clusterDebugApi(source.cluster)
+  let opened: Promise<DebugApi> | undefined
+  const openApi = (): Promise<DebugApi> => (opened ??= debugApiOf(source, signal))
   const progress = (text: string): unknown => stderr.write(`${text} …\n`)
   progress('Reading what the controller knows')
   await collectDebugPages(archive, openApi)
