@@ -125,29 +125,28 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
         }),
       subscribe: subscribeAll([(listener) => feed.subscribe(listener), (listener) => configurator.onRead(listener)]),
     })
-    const podCertificates = options.signsPodCertificates
-      ? new PodCertificates({
-          ...shared,
-          certificates,
-          enrolment: { meshName, osmNamespace },
-          trustDomain: domains.trustDomain,
-          configName,
-        })
-      : undefined
+    // Even where it never runs: its metrics are the same everywhere.
+    const podCertificates = new PodCertificates({
+      ...shared,
+      certificates,
+      enrolment: { meshName, osmNamespace },
+      trustDomain: domains.trustDomain,
+      configName,
+    })
     const statuses = new StatusWriter({
       api,
       targets: source,
       events,
       // eslint-disable-next-line require-yield -- the search has run in turns already
       *problems() {
-        return [...(problems.current() ?? []), ...outside.problems(), ...(podCertificates?.problems() ?? [])]
+        return [...(problems.current() ?? []), ...outside.problems(), ...podCertificates.problems()]
       },
       proxies: () => host.refusingStatuses(),
       elsewhere: () => reports.refusals(),
       subscribe: subscribeAll([
         (listener) => problems.subscribe(listener),
         (listener) => outside.onProblems(listener),
-        (listener) => podCertificates?.onProblems(listener) ?? (() => undefined),
+        (listener) => podCertificates.onProblems(listener),
       ]),
       clock,
       random,
@@ -178,7 +177,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           secrets.run(term),
           outside.run(term),
           roots?.run(term),
-          podCertificates?.run(term),
+          options.signsPodCertificates ? podCertificates.run(term) : undefined,
           // After a change of leaders the other replicas are heard first: no one should read meanwhile that no sidecar refuses anything.
           (elector.transitions > 0 ? sleep(HEAR_MS, term) : Promise.resolve()).then(() => writeStatuses(term)),
         ])
