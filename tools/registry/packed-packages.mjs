@@ -70,13 +70,8 @@ export async function packLibraries(folder, repository) {
 async function pack(folders, archives, repository) {
   const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const hooks = join(archives, '../pack-hooks.cjs')
-  if (repository !== undefined) await writeFile(hooks, packHooks(repository))
-  const settings = [
-    '--json',
-    '--pack-destination',
-    archives,
-    ...(repository === undefined ? [] : [`--config.pnpmfile=${hooks}`]),
-  ]
+  await writeFile(hooks, packHooks(repository))
+  const settings = ['--json', '--pack-destination', archives, `--config.pnpmfile=${hooks}`]
   const packed = []
   for (const path of folders) {
     const said = await mustRun(path, 'npx', '--yes', packageManager, 'pack', ...settings)
@@ -89,17 +84,25 @@ async function pack(folders, archives, repository) {
 }
 
 /**
- * Has pnpm add to the manifests that it packs where their sources are. Manifests of the checkout name no repository: forks publish as well.
- * @param {string} repository
+ * Has pnpm write the dependencies of a manifest in one order, since those of the workspace come in the order in which they were read, which differs from run to run.
+ * Adds where the sources are. Manifests of the checkout name no repository: forks publish as well.
+ * @param {string} [repository]
  */
 function packHooks(repository) {
   const url = JSON.stringify(repository)
-  return `const url = ${url}
+  const sources =
+    repository === undefined
+      ? ''
+      : `
+  homepage: ${url} + '#readme',
+  bugs: { url: ${url} + '/issues' },
+  repository: { type: 'git', url: 'git+' + ${url} + '.git', directory: manifest.name.replace(/^.*\\//, 'packages/') },`
+  return `const sorted = (of) => of && Object.fromEntries(Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1)))
 const beforePacking = (manifest) => ({
   ...manifest,
-  homepage: url + '#readme',
-  bugs: { url: url + '/issues' },
-  repository: { type: 'git', url: 'git+' + url + '.git', directory: manifest.name.replace(/^.*\\//, 'packages/') },
+  dependencies: sorted(manifest.dependencies),
+  devDependencies: sorted(manifest.devDependencies),
+  peerDependencies: sorted(manifest.peerDependencies),${sources}
 })
 module.exports = { hooks: { beforePacking } }
 `
