@@ -1,7 +1,7 @@
 import { round, type Summary, summarize } from '../statistics.js'
 import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
 import type { PreparedProxy, Proxies, ProxyServer } from './proxies.js'
-import { type ScalePrograms, step, withWorld } from './scale-environment.js'
+import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from './scale-environment.js'
 import { measureNoOps, type NoOpFigures } from './storms.js'
 
 /** What is measured. */
@@ -38,6 +38,8 @@ export interface Connections {
   readonly floor: ConnectionCosts
   /** With all of them connected. */
   readonly noOps: NoOpFigures
+  /** The same in a mesh whose service certificates are for the keys of proxies, without those writes. */
+  readonly perProxy: Pick<Connections, 'controller' | 'floor'>
 }
 
 /** A server with proxies of its own. */
@@ -57,10 +59,32 @@ const RETRIES = 100
 /** What ends costs a server as well, and belongs to nothing that is measured. */
 const ENDING_MS = 1000
 
-/** Connects many proxies at once for the first time, has the API server report what changes nothing, and connects some again in turns. */
+/**
+ * Connects many proxies at once for the first time, has the API server report what changes nothing, and connects some again in turns. The same, without those writes, once more in a mesh
+ * whose service certificates are for the keys of proxies.
+ */
 export async function measureConnections(options: ConnectionsOptions): Promise<Connections> {
-  const { services, replicas, connected, reconnected, turns, noOpSeconds, programs } = options
-  const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected }
+  const { services, connected, reconnected, noOpSeconds, programs } = options
+  const { during: noOps, ...shared } = await measureMesh(options, 'shared', (environment) =>
+    step('writes that change nothing', () =>
+      measureNoOps(environment, {
+        perSecond: WRITES_PER_SECOND,
+        seconds: noOpSeconds,
+        readerProgram: programs.reader,
+      }),
+    ),
+  )
+  const { controller, floor } = await measureMesh(options, 'perProxy', async () => undefined)
+  return { services, connected, reconnected, ...shared, noOps, perProxy: { controller, floor } }
+}
+
+/** @param whileConnected - is done when all proxies are connected for the first time */
+function measureMesh<T>(
+  { services, replicas, connected, reconnected, turns, programs }: ConnectionsOptions,
+  serviceCertificates: 'shared' | 'perProxy',
+  whileConnected: (environment: ScaleEnvironment) => Promise<T>,
+): Promise<{ readonly controller: ConnectionCosts; readonly floor: ConnectionCosts; readonly during: T }> {
+  const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected, serviceCertificates }
   return withWorld(size, programs, async (environment) => {
     const { controller, floor, server, floorServer, proxies, floorProxies } = environment
     const returning = environment.certificates.proxies.slice(0, reconnected)
@@ -72,13 +96,7 @@ export async function measureConnections(options: ConnectionsOptions): Promise<C
       controller: await measureFirst(sides.controller, () => environment.connect(true)),
       floor: await measureFirst(sides.floor, () => environment.connectFloor()),
     }
-    const noOps = await step('writes that change nothing', () =>
-      measureNoOps(environment, {
-        perSecond: WRITES_PER_SECOND,
-        seconds: noOpSeconds,
-        readerProgram: programs.reader,
-      }),
-    )
+    const during = await whileConnected(environment)
     for (let turn = 1; turn <= turns; turn += 1)
       await step(`reconnects, turn ${turn}`, async () => {
         for (const side of Object.values(sides)) await reconnect(side, returning)
@@ -89,12 +107,9 @@ export async function measureConnections(options: ConnectionsOptions): Promise<C
       residentMiB: { connected: connectedMiB, last: round(await residentMiBOf(pid)) },
     })
     return {
-      services,
-      connected,
-      reconnected,
       controller: await costs(sides.controller, first.controller),
       floor: await costs(sides.floor, first.floor),
-      noOps,
+      during,
     }
   })
 }

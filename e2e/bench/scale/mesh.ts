@@ -26,6 +26,8 @@ export interface ScaleSize {
   readonly permissive: boolean
   /** Only the first so many proxies connect; absent: all. */
   readonly connected?: number
+  /** Whose keys service certificates are for; absent: shared. */
+  readonly serviceCertificates?: 'shared' | 'perProxy'
 }
 
 /** A proxy of a generated mesh. */
@@ -86,8 +88,8 @@ export function scaleProxies({
 
 /** A mesh with SMI policy in the scopes of accounts, and all that a cluster has of it. */
 export function scaleMesh(size: ScaleSize, proxyServerPort: number): readonly MeshObject[] {
-  const { services, replicas, hubs, permissive } = size
-  const objects: MeshObject[] = [meshConfig(permissive, proxyServerPort)]
+  const { services, replicas, hubs } = size
+  const objects: MeshObject[] = [meshConfig(size, proxyServerPort)]
   for (let n = 0; n < NAMESPACES; n += 1) {
     const name = namespaceOf(n)
     const labels = { 'openservicemesh.io/monitored-by': 'osm', 'kubernetes.io/metadata.name': name }
@@ -212,7 +214,7 @@ function hubPods(proxies: number, order: number): readonly [ScalePod, ScalePod] 
   ]
 }
 
-function meshConfig(permissive: boolean, proxyServerPort: number): MeshObject {
+function meshConfig({ permissive, serviceCertificates = 'shared' }: ScaleSize, proxyServerPort: number): MeshObject {
   return {
     kind: 'MeshConfig',
     metadata: { name: 'osm-mesh-config', namespace: OSM_NAMESPACE },
@@ -225,6 +227,7 @@ function meshConfig(permissive: boolean, proxyServerPort: number): MeshObject {
           ],
         },
         traffic: { enablePermissiveTrafficPolicyMode: permissive },
+        certificate: { serviceCertificates },
       },
     },
   }

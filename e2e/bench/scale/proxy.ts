@@ -33,6 +33,8 @@ export interface ProxyOptions {
 }
 
 const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources'
+/** As a sidecar names the file with its key. */
+const METADATA = { 'osm.private_key_file': '/etc/envoy/sds_key.pem' }
 /** As large as Envoy's, so that no answer waits for leave to be sent. */
 const WINDOW = 16 * 1024 * 1024
 
@@ -169,7 +171,7 @@ export class SimulatedProxy {
       readonly resourceNamesUnsubscribe?: string[]
     },
   ): void {
-    const node = this.#first ? { node: { id: this.#options.nodeId, cluster: 'bench' } } : {}
+    const node = this.#first ? { node: { id: this.#options.nodeId, cluster: 'bench', metadata: METADATA } } : {}
     this.#first = false
     const request = create(DeltaDiscoveryRequestSchema, { typeUrl, ...fields, ...node })
     this.#stream.write(grpcFrame(toBinary(DeltaDiscoveryRequestSchema, request)))
