@@ -6,10 +6,12 @@ import { recordingLogger } from '../../test/certificates/local-authority.js'
 import { domains, service } from '../../test/certificates/manager-fixture.js'
 import { MemoryCaStore } from './ca-store.js'
 import { certificateRef } from './certificate-subject.js'
+import type { SigningRequest } from './certificate-provider.js'
 import { defaultCertificateSettings } from './certificate-settings.js'
 import { systemClock } from './clock.js'
 import { issuanceLog } from './issuance-log.js'
 import type { KeyHolder } from './key-holder.js'
+import type { Authority } from './kinds.js'
 import { MeshCertificateManager } from './mesh-certificate-manager.js'
 import { TresorProvider } from './tresor-provider.js'
 import { writeRoot } from './x509.js'
@@ -109,5 +111,39 @@ describe('certificates for keys that are elsewhere', () => {
     expect(renewed.serialNumber).not.toBe(other?.certificate.serialNumber)
     const keys = [renewed, other?.certificate].map((each) => new X509Certificate(each?.chain ?? '').publicKey)
     expect(keys[0]?.equals(keys[1] as KeyObject)).toBe(true)
+  })
+
+  it('are refused by a provider that wants a request signed by the key, with a line in the audit log', async () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const remote = {
+      name: 'remote',
+      signsPublicKeys: false,
+      rootCertificate: (authority: Authority) => provider.rootCertificate(authority),
+      trustBundle: (authority: Authority) => provider.trustBundle(authority),
+      onRootChange: () => () => undefined,
+      faults: () => [],
+      // As Vault and cert-manager do: what they are sent is the request.
+      sign: async (request: SigningRequest, signal: AbortSignal) => {
+        request.csr()
+        return provider.sign(request, signal)
+      },
+    }
+    const other = new MeshCertificateManager({
+      provider: remote,
+      domains,
+      settings: () => defaultCertificateSettings,
+      issuanceLog: issuanceLog(recordingLogger(lines)),
+      clock: systemClock,
+      random: Math.random,
+      signal: closing.signal,
+    })
+    const issuing = other.issueCertificate({ ...service('c'), holder: await holderOf(publicKey) })
+    await expect(issuing).rejects.toMatchObject({
+      code: 'OSM_CERT_KEY_PROOF',
+      message: expect.stringMatching(/^provider remote wants a request for c\.default\S* that the key has signed/),
+    })
+    expect(lines.at(-1)).toMatch(/^warn certificate refused .*"keyHolder":"proxy".*"code":"OSM_CERT_KEY_PROOF"/)
+    // A certificate with a key of the control plane is issued all the same.
+    expect((await other.issueCertificate(service('c'))).privateKey()).toContain('PRIVATE KEY')
   })
 })
