@@ -10,6 +10,7 @@ import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import type { DeltaDiscoveryResponse } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
+import { KEY_FILE_METADATA } from '../src/bootstrap/text-with-files.js'
 import { messageRegistry } from '../src/resources/message-registry.js'
 import { typeUrls, type XdsType, xdsTypeOf } from '../src/server/xds-types.js'
 import { XdsClient } from './xds/xds-client.js'
@@ -60,7 +61,9 @@ class Session implements StandInSession {
     this.ended = this.#stream.ended.then(() => undefined)
     void this.#read()
     signal.addEventListener('abort', () => this.#client.close(), { once: true })
-    for (const type of ['cluster', 'listener'] as const) this.#stream.send({ typeUrl: typeUrls[type] })
+    // As the bootstrap configuration has it: the first request says that there is a key.
+    const node = { metadata: { [KEY_FILE_METADATA]: '/etc/sidecar/sds_key.pem' } }
+    for (const type of ['cluster', 'listener'] as const) this.#stream.send({ typeUrl: typeUrls[type], node })
   }
 
   get configuration(): string {

@@ -48,6 +48,8 @@ export class FakeHost {
   readonly ended: string[] = []
   /** Whether drivers that can take it get certificates for the keys of proxies. */
   serviceCertificates: 'shared' | 'perProxy' = 'shared'
+  /** Certificates that were issued for the keys of proxies, in order. */
+  readonly forProxyKeys: Credential[] = []
   readonly logs: {
     readonly level: string
     readonly fields: Readonly<Record<string, unknown>>
@@ -267,8 +269,13 @@ export class FakeHost {
   /** The certificate of an identity, or one for the key of a peer, issued again whenever that of the identity is. */
   async *#identity(identity: string, signal: AbortSignal, peer: Uint8Array | undefined): AsyncIterable<Credential> {
     for await (const shared of this.#latest(this.#identities, identity).watch(signal)) {
-      const own = peer !== undefined && this.serviceCertificates === 'perProxy'
-      yield own ? this.services.issueFor(peer, `${identity}.${TRUST_DOMAIN}`) : shared
+      if (peer === undefined || this.serviceCertificates === 'shared') {
+        yield shared
+        continue
+      }
+      const own = this.services.issueFor(peer, `${identity}.${TRUST_DOMAIN}`)
+      this.forProxyKeys.push(own)
+      yield own
     }
   }
 

@@ -21,6 +21,7 @@ export interface DocumentFaults {
   readonly ignoresEvictions?: boolean
   readonly servesStrangers?: boolean
   readonly keepsFirstIdentity?: boolean
+  readonly asksForKeys?: boolean
   readonly remembersWhatItSent?: boolean
 }
 
@@ -62,19 +63,24 @@ export class SmallDocuments {
 
   async #sessionOf(peer: TLSSocket): Promise<Session> {
     const name = nameOf(peer)
+    const { raw, fingerprint256 } = peer.getPeerCertificate()
     const known = this.#sessions.get(name)
-    if (known !== undefined) return known
+    if (known?.fingerprint === fingerprint256) return known
+    // Another certificate is another session: its key may be another one.
+    known?.end()
     const { proxies, signal } = this.#context
-    const proxy = await proxies.authenticate(peer.getPeerCertificate().raw).catch((error: unknown) => {
+    const proxy = await proxies.authenticate(raw).catch((error: unknown) => {
       if (this.#faults.servesStrangers !== true) throw error
       return madeUp(peer)
     })
-    const session = new Session(proxy, this.#context, this.#parts, this.#faults)
+    const session = new Session(proxy, fingerprint256, this.#context, this.#parts, this.#faults)
     this.#sessions.set(name, session)
     void session
       .run(signal)
       .catch((error: unknown) => this.#context.logger.error({ error: String(error) }, 'a session ends by a fault'))
-      .finally(() => this.#sessions.delete(name))
+      .finally(() => {
+        if (this.#sessions.get(name) === session) this.#sessions.delete(name)
+      })
     return session
   }
 
@@ -91,6 +97,8 @@ export class SmallDocuments {
 
 class Session {
   readonly proxy: ProxyRef
+  /** Of the certificate that it began with. */
+  readonly fingerprint: string
   readonly #context: ControllerContext
   readonly #parts: PartStore
   readonly #faults: DocumentFaults
@@ -102,8 +110,15 @@ class Session {
   #offer: { readonly revision: string; readonly body: string; readonly step: number } | undefined
   #sent = ''
 
-  constructor(proxy: ProxyRef, context: ControllerContext, parts: PartStore, faults: DocumentFaults) {
+  constructor(
+    proxy: ProxyRef,
+    fingerprint: string,
+    context: ControllerContext,
+    parts: PartStore,
+    faults: DocumentFaults,
+  ) {
     this.proxy = proxy
+    this.fingerprint = fingerprint
     this.#context = context
     this.#parts = parts
     this.#faults = faults
@@ -155,7 +170,9 @@ class Session {
   }
 
   async #followIdentity(): Promise<void> {
-    for await (const credential of this.#context.certManager.identity(this.proxy, this.#over.signal)) {
+    const { certManager } = this.#context
+    const takes = this.#faults.asksForKeys === true ? {} : ({ key: 'proxy' } as const)
+    for await (const credential of certManager.identity(this.proxy, this.#over.signal, takes)) {
       if (this.#faults.keepsFirstIdentity === true && this.#credential !== undefined) continue
       this.#credential = credential
       this.#compose()
@@ -234,7 +251,7 @@ export const smallStandIn = documentStandIn(({ port, roots: ca, serverName: serv
         config: string
         credentials: Credential
       }
-      return { revision, configuration: config, credentials: credentials.chain }
+      return { revision, configuration: config, credentials: credentials.chain + credentials.privateKey }
     },
     close: () => over.abort(),
   }

@@ -32,6 +32,7 @@ export function smallDriver(faults: Faults = {}): Driver {
       pathMatches: ['exact'],
       headerMatches: ['exact'],
       modes: ['explicit', 'transparent'],
+      features: ['proxy-key-certificates'],
     },
     configSchema: { type: 'object', additionalProperties: false, properties: { workers: { type: 'integer' } } },
     patch,

@@ -146,6 +146,7 @@ function broken(): Readonly<Record<string, Driver>> {
     'policy.superseded': smallDriver({ ignoresEvictions: true }),
     'policy.stranger': smallDriver({ servesStrangers: true }),
     'policy.identity': smallDriver({ keepsFirstIdentity: true }),
+    'policy.proxy-key': smallDriver({ asksForKeys: true }),
     'policy.lasting': smallDriver({ remembersWhatItSent: true }),
   }
 }

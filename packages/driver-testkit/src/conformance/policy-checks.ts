@@ -1,4 +1,6 @@
-import type { ApplyReport } from '@osm-ts/driver-api'
+import { X509Certificate } from 'node:crypto'
+
+import type { ApplyReport, Credential } from '@osm-ts/driver-api'
 import { hashPart, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { SERVER_NAME } from '../fake-host.js'
@@ -169,6 +171,31 @@ export const policyChecks: readonly Check[] = [
       )
     },
   ),
+  {
+    needs: ['proxy-key-certificates'],
+    ...check(
+      'policy.proxy-key',
+      'where certificates are for the keys of proxies, a proxy gets each chain for the key that its handshake has proven, and no key',
+      async (proxy) => {
+        const { host } = proxy.running
+        host.serviceCertificates = 'perProxy'
+        await proxy.connect(accept)
+        await proxy.expectApplied(proxy.publish(plainPolicy()))
+        await proxy.expectOwnChain(0, 'a proxy does not get a chain for its key')
+        const { length } = host.forProxyKeys
+        host.rotateIdentity(IDENTITY)
+        await proxy.expectOwnChain(length, 'a new certificate for the key of the proxy does not reach it')
+        const { credentials } = proxy.session
+        await proxy.session.close()
+        proxy.replaceKey()
+        const { length: before } = host.forProxyKeys
+        await proxy.connect(accept)
+        await proxy.expectOwnChain(before, 'a proxy that returns with another key does not get a chain for that one')
+        const isSent = `${credentials}${proxy.session.credentials}`.includes('PRIVATE KEY')
+        expect(!isSent, 'a proxy is sent a private key, although its certificate is for its own')
+      },
+    ),
+  },
   check('policy.lasting', 'a proxy that comes back with nothing is given what it had', async (proxy) => {
     await proxy.connect(accept)
     await proxy.expectApplied(proxy.publish(plainPolicy()))
@@ -185,7 +212,7 @@ class Proxy {
   readonly subject: Subject
   readonly running: Running
   readonly commonName: string
-  readonly #credential: ReturnType<Running['host']['admit']>['credential']
+  #credential: ReturnType<Running['host']['admit']>['credential']
   readonly #signal: AbortSignal
   #session: StandInSession | undefined
 
@@ -228,6 +255,20 @@ class Proxy {
       },
       judge,
     )
+  }
+
+  /** Its proxy certificate is replaced, with its key. */
+  replaceKey(): void {
+    this.#credential = this.running.host.admit(UUID, IDENTITY).credential
+  }
+
+  /** @param issued - certificates for keys of proxies that were issued before */
+  async expectOwnChain(issued: number, otherwise: string): Promise<void> {
+    const { forProxyKeys } = this.running.host
+    const { publicKey } = new X509Certificate(this.#credential.chain)
+    const has = ({ chain }: Credential) =>
+      new X509Certificate(chain).publicKey.equals(publicKey) && this.session.credentials.includes(bodyOf(chain))
+    expect(await settles(this.subject, () => forProxyKeys.slice(issued).some(has)), otherwise)
   }
 
   applied(revision: number): boolean {
