@@ -19,7 +19,7 @@ describe('files derived from the schemas', () => {
     )
     expect(await checkCustomResources({ fix: true, base })).toEqual([])
     expect(await checkCustomResources({ fix: false, base })).toEqual([])
-    expect(readdirSync(join(base, definitions))).toHaveLength(22)
+    expect(readdirSync(join(base, definitions))).toHaveLength(23)
 
     appendFileSync(join(base, retries), '# by hand\n')
     const stray = `${definitions}/gone.yaml`

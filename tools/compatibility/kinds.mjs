@@ -63,6 +63,9 @@ export const kinds = {
     works('ReferenceGrant', ['packages/core/src/catalog/policy/namespaces.test.ts', storing], {
       note: "new, in the shape of Gateway API's: consent of a namespace to what another one refers to",
     }),
+    works('ExternalWorkload', ['packages/core/src/endpoints/plugins/external-workloads.test.ts', storing], {
+      note: "new, in the shape of Istio's WorkloadEntry and Linkerd's ExternalWorkload, see [endpoints outside the cluster](../guides/external-workloads.md)",
+    }),
     works('{Telemetry,ExtensionService}', ['e2e/dataplane/telemetry.test.ts', storing], {
       note: 'of OSM after 1.2; for workloads of the own namespace',
     }),

@@ -41,6 +41,7 @@ export const fieldOrigins = {
     'featureFlags.enablePluginPolicy': 'osm-edge',
     pluginChains: 'osm-edge',
   },
+  ExternalWorkload: { '': 'osm-ts' },
   MeshRootCertificate: { role: 'OSM after 1.2', spiffeEnabled: 'OSM after 1.2' },
   Plugin: { '': 'osm-edge' },
   PluginChain: { '': 'osm-edge' },

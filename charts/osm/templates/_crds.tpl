@@ -5,6 +5,7 @@
 - egresses.policy.openservicemesh.io
 - egressgateways.policy.openservicemesh.io
 - extensionservices.config.openservicemesh.io
+- externalworkloads.policy.openservicemesh.io
 - globaltrafficpolicies.flomesh.io
 - httproutegroups.specs.smi-spec.io
 - ingressbackends.policy.openservicemesh.io

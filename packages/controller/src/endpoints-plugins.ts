@@ -1,5 +1,7 @@
 import {
   AddressRules,
+  EXTERNAL_WORKLOADS,
+  ExternalWorkloads,
   type Metrics,
   PluginEndpointsProvider,
   type PluginProviderState,
@@ -41,6 +43,7 @@ const OPERATION = /^[\w./-]{1,64}$/
 /** The endpoints providers that a controller loads: where they are asked, and how they are. */
 export class EndpointsPlugins {
   readonly providers: readonly PluginEndpointsProvider[]
+  readonly #external: ExternalWorkloads
   readonly #options: EndpointsPluginsOptions
   readonly #surroundings: Surroundings
   readonly #calls: ReturnType<Metrics['counter']>
@@ -50,10 +53,12 @@ export class EndpointsPlugins {
     const rules = new AddressRules({ allowLoopback, refused })
     this.#options = options
     this.#surroundings = surroundings
-    this.providers = options.entries.map(
-      ({ name }) =>
-        new PluginEndpointsProvider({ id: name, rules, now: () => systemClock.now(), ...surroundings.feed.reader() }),
-    )
+    const common = { rules, now: () => systemClock.now(), ...surroundings.feed.reader() }
+    this.#external = new ExternalWorkloads(common)
+    this.providers = [
+      this.#external.provider,
+      ...options.entries.map(({ name }) => new PluginEndpointsProvider({ ...common, id: name })),
+    ]
     this.#calls = surroundings.metrics.counter(
       'osm_endpoints_provider_calls_total',
       'Calls of an endpoints provider to an API outside',
@@ -66,6 +71,7 @@ export class EndpointsPlugins {
   start(): { readonly answered: Promise<void>; readonly stopped: Promise<void> } {
     const { entries, programFolder, environment } = this.#options
     const { logger, signal } = this.#surroundings
+    onAbort(signal, this.#external.start())
     const stopped = hostProviders({
       entries,
       programFolder,
@@ -94,7 +100,8 @@ export class EndpointsPlugins {
 
   /** What is wrong with the providers, and with what they publish. */
   problems(): readonly Problem[] {
-    return this.states().flatMap(({ id, state, reason = '', faults }): readonly Problem[] => [
+    const plugins = this.states().filter(({ id }) => id !== EXTERNAL_WORKLOADS)
+    const found = plugins.flatMap(({ id, state, reason = '', faults }): readonly Problem[] => [
       ...(state === 'failing'
         ? [
             {
@@ -111,6 +118,7 @@ export class EndpointsPlugins {
         ...(service && { object: { kind: 'Service', ...service } }),
       })),
     ])
+    return [...this.#external.problems(), ...found]
   }
 
   async #answered(signal: AbortSignal): Promise<void> {
@@ -168,7 +176,7 @@ export class EndpointsPlugins {
       'Parts of the last answer of an endpoints provider that are not used, 100 at most',
       ['provider'],
     )
-    for (const provider of this.providers) {
+    for (const provider of this.providers.filter(({ id }) => id !== EXTERNAL_WORKLOADS)) {
       const show = (): void => {
         const state = provider.state()
         healthy.set({ provider: provider.id }, state.state === 'ok' ? 1 : 0)

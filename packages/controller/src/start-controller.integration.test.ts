@@ -416,7 +416,9 @@ spec: { host: store.shop.svc.cluster.local }
     const ofClient = '/debug/endpoints?account=shop/client'
     expect(await page(ofClient)).toMatchObject({ changed: true, endpoints: expect.any(Array) })
     expect(await page(ofClient)).toMatchObject({ changed: false })
-    expect(await page('/debug/endpoints')).toEqual({ providers: [{ id: expect.any(String) }] })
+    expect(await page('/debug/endpoints')).toMatchObject({
+      providers: [{ id: expect.any(String) }, { id: 'external-workloads', state: 'ok', services: 0 }],
+    })
   })
 
   it('evicts the older session of a proxy, and all of them when the workload is gone', async () => {

@@ -1,6 +1,8 @@
 import {
+  AddressRules,
   type EndpointsProvider,
   type Enrolment,
+  ExternalWorkloads,
   MeshCatalog,
   type MeshConfig,
   type MeshConfigSpec,
@@ -72,7 +74,7 @@ export interface MeshKind {
 
 /** Understands a feed that has started, with the very code that a running mesh uses. */
 export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
-  const { naming, enrolment, endpointsProviders, preset, anyNamespace } = kind
+  const { naming, enrolment, preset, anyNamespace } = kind
   const { meshName, osmNamespace } = naming
   const domains = parseMeshDomains(naming)
   const snapshot = feed.current()
@@ -90,6 +92,15 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     locate,
   })
   const config = configurator.current()
+  const external = new ExternalWorkloads({
+    rules: new AddressRules({ allowLoopback: enrolment.mode === 'all', refused: [] }),
+    current: () => snapshot,
+    subscribe: (listener) => feed.subscribe(listener),
+    now: () => 0,
+  })
+  // Nothing of the snapshot changes: what is published at the start holds.
+  external.start()()
+  const endpointsProviders = [...kind.endpointsProviders, external.provider]
   const catalogOf = (providers: readonly EndpointsProvider[]): MeshCatalog => {
     const made = new MeshCatalog({ meshName, osmNamespace, domains, enrolment, endpointsProviders: providers, locate })
     // Of a first snapshot everything counts as changed. No certificate is issued here, so roots are not needed.
@@ -110,6 +121,7 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
         locate,
       }).checkAll(snapshot),
       configurator.problems(),
+      external.problems(),
       catalog.problems(),
     ]),
     snapshot,

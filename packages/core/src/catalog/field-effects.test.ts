@@ -11,7 +11,7 @@ import { allKinds } from '../spec/schema/kinds.js'
 
 const pageUrl = new URL('../../../../docs/reference/fields-outside-policies.md', import.meta.url)
 /** Kinds of which the page says that no field is in a policy, or that no one but a program writes them. */
-const leftOut = new Set(['Workload', 'WorkloadInstance', 'MeshRootCertificate', 'ServiceExport'])
+const leftOut = new Set(['Workload', 'WorkloadInstance', 'ExternalWorkload', 'MeshRootCertificate', 'ServiceExport'])
 
 interface Row {
   readonly field: string

@@ -47,7 +47,8 @@ export const specErrorCodes = {
   OSM_SPEC_SPLIT_SERVICE: 'the apex or a backend of a TrafficSplit does not exist, or is in another namespace',
   OSM_SPEC_TARGET_NAMESPACE: 'a TrafficTarget is in another namespace than its destination and is ignored',
   OSM_SPEC_TARGET_RULES: 'a TrafficTarget has no rules or no sources and allows nothing',
-  OSM_SPEC_WORKLOAD: 'a Workload has neither a command nor an address, or both, or its ports conflict',
+  OSM_SPEC_WORKLOAD:
+    'a Workload has neither a command nor an address, or both, or ports of a Workload or ExternalWorkload conflict',
 } as const
 
 /** A code of {@link specErrorCodes}. */

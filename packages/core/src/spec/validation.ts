@@ -28,6 +28,7 @@ import {
   checkServiceImport,
   checkTelemetry,
 } from './validation/extensions.js'
+import { checkExternalWorkload } from './validation/external-workload.js'
 import { checkReferenceGrant } from './validation/reference-grant.js'
 import { checkHTTPRouteGroup } from './validation/routes.js'
 import { checkService } from './validation/service.js'
@@ -44,6 +45,7 @@ const checks: readonly Check[] = [
   check('TrafficSplit', checkTrafficSplit),
   check('Service', checkService),
   check('Workload', checkWorkload),
+  check('ExternalWorkload', checkExternalWorkload),
   check('Egress', checkEgress),
   check('EgressGateway', (object, context) => [
     ...checkUnreadMatches(object.spec.matches),

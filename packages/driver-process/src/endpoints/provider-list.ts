@@ -33,7 +33,7 @@ const MAX_MB = 65_536
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** Names that the mesh gives to its own providers. */
-const RESERVED = ['kubernetes', 'folder', 'mesh', 'outside-services']
+const RESERVED = ['kubernetes', 'folder', 'mesh', 'outside-services', 'external-workloads']
 
 /**
  * The endpoints providers of `--endpoints-providers` and `OSM_ENDPOINTS_PROVIDERS`: each a file with a list, or the list itself, which begins with a brace. The

@@ -91,6 +91,7 @@ describe('custom resource definitions', () => {
       ['egresses.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
       ['egressgateways.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
       ['extensionservices.config.openservicemesh.io', 'Namespaced', 'v1alpha2'],
+      ['externalworkloads.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
       ['globaltrafficpolicies.flomesh.io', 'Namespaced', 'v1alpha1'],
       ['httproutegroups.specs.smi-spec.io', 'Namespaced', 'v1alpha4 (v1alpha3) (v1alpha2) (v1alpha1)'],
       ['ingressbackends.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],

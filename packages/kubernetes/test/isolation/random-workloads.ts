@@ -279,3 +279,17 @@ export const anyTelemetry: Maker = (place) =>
       { requiredKeys: [] },
     ),
   })
+
+export const anyExternalWorkload: Maker = (place) =>
+  manifest('policy.openservicemesh.io/v1alpha1', 'ExternalWorkload', place, {
+    name: fc.constantFrom('m0', 'm1'),
+    labels: serviceOf(place).map((app) => ({ app })),
+    spec: fc.record(
+      {
+        addresses: fc.array(writtenAddress, { minLength: 1, maxLength: 2 }),
+        service: serviceOf(place),
+        serviceAccount: accountOf(place),
+      },
+      { requiredKeys: ['addresses'] },
+    ),
+  })

@@ -46,6 +46,7 @@ export const makers: readonly { readonly kind: string; readonly weight: number; 
   { kind: 'MeshConfig', weight: 1, make: policies.anyMeshConfig },
   { kind: 'MeshRootCertificate', weight: 1, make: policies.anyMeshRootCertificate },
   { kind: 'ReferenceGrant', weight: 2, make: policies.anyReferenceGrant },
+  { kind: 'ExternalWorkload', weight: 2, make: workloads.anyExternalWorkload },
 ]
 
 /** Kinds that the rest of a mesh gets by other means: see {@link anyScenario}. */

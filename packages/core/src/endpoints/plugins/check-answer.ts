@@ -7,7 +7,7 @@ import { isPlainObject as isRecord } from '../../spec/shape.js'
 import type { EndpointsErrorCode } from '../error-codes.js'
 import type { AddressRules } from './address-rules.js'
 
-/** Services in an answer. */
+/** Services in an answer, unless a caller says otherwise. */
 const MAX_SERVICES = 1_000
 /** Instances of one service. */
 const MAX_INSTANCES_OF_SERVICE = 1_000
@@ -24,6 +24,8 @@ export interface AnswerFault {
   readonly code: EndpointsErrorCode
   readonly message: string
   readonly service?: ServiceName
+  /** The instance of the service that it is about. */
+  readonly instance?: string
 }
 
 /** What an answer says of a service. */
@@ -59,11 +61,12 @@ export function checkAnswer(
   value: unknown,
   rules: AddressRules,
   previous: ReadonlyMap<string, CheckedService>,
+  maxServices = MAX_SERVICES,
 ): { readonly answer: CheckedAnswer | undefined; readonly faults: readonly AnswerFault[] } {
   const services = isRecord(value) ? value['services'] : undefined
   if (!Array.isArray(services)) return refused('OSM_ENDPOINTS_ANSWER', 'the answer must have a list of services')
-  if (services.length > MAX_SERVICES)
-    return refused('OSM_ENDPOINTS_BOUND', `the answer has ${services.length} services; ${MAX_SERVICES} are accepted`)
+  if (services.length > maxServices)
+    return refused('OSM_ENDPOINTS_BOUND', `the answer has ${services.length} services; ${maxServices} are accepted`)
   const checker = new AnswerChecker(rules, previous)
   for (const [index, service] of services.entries()) checker.add(service, index)
   return { answer: checker, faults: checker.faults }
@@ -142,7 +145,7 @@ class AnswerChecker implements CheckedAnswer {
     const { id, ready, serviceAccount, locality, ports = [], weight = 100, sidecar } = instance
     if (sidecar !== undefined && serviceAccount === undefined) {
       const message = `${place} (${id}) has a sidecar and no serviceAccount; it receives no traffic`
-      this.#fault('OSM_ENDPOINTS_ANSWER', message, service)
+      this.#fault('OSM_ENDPOINTS_ANSWER', message, service, id)
       return undefined
     }
     return {
@@ -166,6 +169,7 @@ class AnswerChecker implements CheckedAnswer {
         'OSM_ENDPOINTS_ADDRESS',
         `address ${address.slice(0, 64)} of ${id} ${reason}; it is not used`,
         service,
+        id,
       )
     }
     return undefined
@@ -179,8 +183,9 @@ class AnswerChecker implements CheckedAnswer {
     this.services.set(nameKey(service), { ...previous, stale: reason })
   }
 
-  #fault(code: EndpointsErrorCode, message: string, service?: ServiceName): void {
-    if (this.faults.length < MAX_FAULTS) this.faults.push({ code, message, ...(service && { service }) })
+  #fault(code: EndpointsErrorCode, message: string, service?: ServiceName, instance?: string): void {
+    if (this.faults.length < MAX_FAULTS)
+      this.faults.push({ code, message, ...(service && { service }), ...(instance !== undefined && { instance }) })
   }
 }
 

@@ -143,7 +143,12 @@ describe('an endpoints provider of a plug-in', () => {
     expect(addresses().every((line) => line.startsWith('198.51.100.1 '))).toBe(true)
     expect(addresses()).not.toEqual([])
     expect(provider.state().faults).toEqual([
-      { code: 'OSM_ENDPOINTS_ADDRESS', service: store, message: expect.stringContaining(address) as unknown },
+      {
+        code: 'OSM_ENDPOINTS_ADDRESS',
+        service: store,
+        instance: 'bad',
+        message: expect.stringContaining(address) as unknown,
+      },
     ])
   })
 

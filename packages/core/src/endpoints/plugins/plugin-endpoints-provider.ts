@@ -29,6 +29,8 @@ export interface PluginEndpointsOptions {
   readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Services in an answer. */
+  readonly maxServices?: number
 }
 
 /** How a provider is. */
@@ -75,7 +77,7 @@ export class PluginEndpointsProvider implements EndpointsProvider {
 
   /** Takes in an answer of the plug-in. One that is invalid as a whole is a failure of the plug-in. */
   publish(value: unknown): void {
-    const { answer, faults } = checkAnswer(value, this.#options.rules, this.#services)
+    const { answer, faults } = checkAnswer(value, this.#options.rules, this.#services, this.#options.maxServices)
     this.#faults = faults
     if (answer === undefined) {
       this.fail(faults[0]?.message ?? 'the answer is invalid')
@@ -195,6 +197,7 @@ export class PluginEndpointsProvider implements EndpointsProvider {
           code: 'OSM_ENDPOINTS_ADDRESS' as const,
           message: `address ${address} of ${id} is that of a Service; it is not used`,
           service,
+          instance: id,
         })),
     )
   }

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 
 import type { Spec } from './common.js'
 import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from './core-v1.js'
+import { ExternalWorkloadSpecSchema } from './external-workload.js'
 import { MeshConfigSpecSchema } from './mesh-config.js'
 import { MeshRootCertificateSpecSchema } from './mesh-root-certificate.js'
 import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
@@ -108,6 +109,7 @@ export const kindDefinitions = {
   AccessCert: define(policy, 'accesscerts', AccessCertSpecSchema, { short: ['acct'] }),
   ReferenceGrant: define(policy, 'referencegrants', ReferenceGrantSpecSchema),
   Telemetry: define(policy, 'telemetries', TelemetrySpecSchema),
+  ExternalWorkload: define(policy, 'externalworkloads', ExternalWorkloadSpecSchema, { short: ['ew'] }),
   ExtensionService: define(`${config}/v1alpha2`, 'extensionservices', ExtensionServiceSpecSchema, {
     short: ['extsvc'],
   }),
