@@ -218,11 +218,16 @@ export class KindFollower {
     return informers({
       ...selection,
       type,
-      project: (raw) => readObject(raw, { decoder, kind, type, labels: false, facts: true }),
+      project: (raw) => readObject(raw, { decoder, kind, type, labels: isSelected(kind), facts: true }),
       same: sameWritten,
       indexes: { namespace: ({ namespace }) => [namespace] },
     })
   }
+}
+
+/** True for kinds that Services select by their labels; the labels of others change often and mean nothing. */
+function isSelected(kind: Kind): boolean {
+  return kind === 'ExternalWorkload'
 }
 
 /** True if the API server said that there is no such kind. */
