@@ -290,7 +290,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_SPEC_TARGET_RULES: "a TrafficTarget has no rules or no sources and allows nothing",
   OSM_SPEC_TRUST_DOMAIN: "a MeshRootCertificate is of another trust domain than the mesh; identities contain the trust domain, so that it cannot change while the mesh runs",
   OSM_SPEC_VERSION: "the API version is not one that the mesh reads for this kind",
-  OSM_SPEC_WORKLOAD: "a Workload has neither a command nor an address, or both, or its ports conflict",
+  OSM_SPEC_WORKLOAD: "a Workload has neither a command nor an address, or both, or ports of a Workload or ExternalWorkload conflict",
   OSM_STANDALONE_BINARY: "the executable of a sidecar class is unknown, or cannot be run",
   OSM_STANDALONE_COMMAND: "the program of a workload cannot be started",
   OSM_STANDALONE_CONTROLLER: "the controller process did not start, or ended",

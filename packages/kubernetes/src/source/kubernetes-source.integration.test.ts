@@ -110,6 +110,15 @@ describe('KubernetesSource', () => {
     expect(running.source.servedKeys().filter((key) => key.startsWith('Retry/'))).toEqual([])
   })
 
+  it('keeps the labels by which Services select an ExternalWorkload', async () => {
+    cluster.custom('ExternalWorkload', 'shop', 'press', { addresses: ['198.51.100.20'] }, { labels: { app: 'store' } })
+    await running.start()
+    const labels = () => running.source.objects().find(({ kind }) => kind === 'ExternalWorkload')?.metadata.labels
+    expect(labels()).toEqual({ app: 'store' })
+    cluster.custom('ExternalWorkload', 'shop', 'press', { addresses: ['198.51.100.20'] }, { labels: { app: 'other' } })
+    await until(() => labels()?.app === 'other', 'other labels are read')
+  })
+
   it('takes only the MeshConfig by its name', async () => {
     cluster.custom('MeshConfig', 'osm-system', 'osm-mesh-config', {})
     cluster.custom('MeshConfig', 'osm-system', 'mine', {})

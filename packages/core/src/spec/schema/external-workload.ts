@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-import { portNumber, struct, type Spec } from './common.js'
+import { portNumber, struct } from './common.js'
 
 /** policy.openservicemesh.io ExternalWorkload: a machine, or a process on one, that runs outside the cluster. */
 export const ExternalWorkloadSpecSchema = struct(
@@ -63,5 +63,3 @@ export const ExternalWorkloadSpecSchema = struct(
   },
   'A machine, or a process on one, that is an endpoint of Services of its namespace. Services select it by its labels.',
 )
-/** Spec of an ExternalWorkload. */
-export type ExternalWorkloadSpec = Spec<typeof ExternalWorkloadSpecSchema>
