@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { recordingLogger } from '../../test/certificates/local-authority.js'
 import { domains, service } from '../../test/certificates/manager-fixture.js'
+import { certificateWithKey } from '../../test/certificates/proxy-certificate.js'
 import { MemoryCaStore } from './ca-store.js'
 import { certificateRef } from './certificate-subject.js'
 import type { SigningRequest } from './certificate-provider.js'
@@ -14,22 +15,9 @@ import type { KeyHolder } from './key-holder.js'
 import type { Authority } from './kinds.js'
 import { MeshCertificateManager } from './mesh-certificate-manager.js'
 import { TresorProvider } from './tresor-provider.js'
-import { writeRoot } from './x509.js'
 
-const now = Date.now()
-const signer = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-
-/** A certificate of a CA with that key, under a name that is no one's: what counts of it is the key. */
 async function holderOf(publicKey: KeyObject, id = 'session-1'): Promise<KeyHolder> {
-  const { der } = await writeRoot({
-    commonName: 'admin.kube-system.cluster.local',
-    unit: 'control-plane',
-    notBefore: now,
-    notAfter: now + 3_600_000,
-    publicKey: publicKey.export({ type: 'spki', format: 'der' }),
-    key: signer,
-  })
-  return { id, commonName: 'uuid.sidecar.a.default.cluster.local', certificate: der }
+  return { id, commonName: 'uuid.sidecar.a.default.cluster.local', certificate: await certificateWithKey(publicKey) }
 }
 
 describe('certificates for keys that are elsewhere', () => {

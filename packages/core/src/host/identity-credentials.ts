@@ -1,10 +1,11 @@
 import { type Credential, isOsmError, type Logger, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
 import { errorMessage, Latest } from '@osm-ts/driver-api/toolkit'
 
-import type { CertificateManager } from '../certificates/certificate-manager.js'
+import type { CertificateAnnouncement, CertificateManager } from '../certificates/certificate-manager.js'
 import { type CertificateRef, certificateRef, type ServiceSubject } from '../certificates/certificate-subject.js'
 import type { ServiceCertificate } from '../certificates/certificate.js'
 import type { KeyHolder } from '../certificates/key-holder.js'
+import { authorityOf } from '../certificates/kinds.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { nameKey } from '../catalog/policy/parts/keys.js'
 
@@ -22,6 +23,8 @@ export interface IdentityCredentialsOptions {
 const RETRY = { firstMs: 2_000, lastMs: 60_000 } as const
 /** Proxies that lose their connection wait for 30 s at most before they return. */
 const KEEP_MS = 60_000
+/** Certificates for keys of proxies that are kept without a user: as many proxies as a replica has. What is beyond is signed again. */
+const MAX_KEPT = 10_000
 
 type ServiceRef = Extract<CertificateRef, { kind: 'service' }>
 
@@ -45,12 +48,15 @@ interface Entry {
 
 /**
  * Service certificates of the identities whose proxies are connected, reissued when the set of services behind the identity changes. One for each identity, shared
- * by its proxies and released a minute after the last of them has gone, so that none is signed for again when many reconnect; or one for each holder of a key, released with it.
+ * by its proxies, or one for each holder of a key. They are released a minute after their last user has gone, so that none is signed again when many reconnect. Those of
+ * holders are also released when another root signs, or the proxy is released.
  */
 export class IdentityCredentials {
   readonly #options: IdentityCredentialsOptions
   readonly #entries = new Map<string, Entry>()
   readonly #byAccount = new Map<string, Set<Entry>>()
+  /** Entries of holders that have no user, by the common name of the proxy. The longest without one comes first. */
+  readonly #idle = new Map<string, Entry>()
   #keeps = true
 
   constructor(options: IdentityCredentialsOptions) {
@@ -61,10 +67,7 @@ export class IdentityCredentials {
   async run(signal: AbortSignal): Promise<void> {
     try {
       for await (const announcement of this.#options.certificates.subscribe(signal)) {
-        if (announcement.type === 'missed') for (const entry of this.#entries.values()) this.#offer(entry)
-        if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
-        const entry = this.#entries.get(keyOf(announcement.certificate))
-        if (entry !== undefined) this.#offer(entry)
+        this.#heard(announcement)
       }
     } finally {
       this.#keeps = false
@@ -85,8 +88,7 @@ export class IdentityCredentials {
   ): AsyncGenerator<Credential, void, undefined> {
     const entry = this.#entryOf(account, holder)
     entry.users += 1
-    entry.cancelRelease?.()
-    entry.cancelRelease = undefined
+    this.#endKeeping(entry)
     try {
       this.#ensure(entry, this.#options.servicesOf(account))
       yield* entry.credential.watch(signal)
@@ -116,7 +118,10 @@ export class IdentityCredentials {
     // The services in a certificate are not part of its name.
     const ref = certificateRef<'service'>(subjectOf({ account, holder }, []), this.#options.domains)
     const known = this.#entries.get(keyOf(ref))
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      if (holder === undefined || known.users > 0 || this.#isSignedByCurrentRoot(known)) return known
+      this.#release(known)
+    }
     const entry: Entry = {
       account,
       holder,
@@ -178,17 +183,54 @@ export class IdentityCredentials {
       entry.credential.set(credentialOf(entry, certificate))
   }
 
+  #heard(announcement: CertificateAnnouncement): void {
+    const { type } = announcement
+    if (type === 'missed') for (const entry of this.#entries.values()) this.#offer(entry)
+    if (type === 'missed' || type === 'rootChanged') for (const entry of [...this.#idle.values()]) this.#release(entry)
+    if (type !== 'rotated' && type !== 'released') return
+    const { certificate } = announcement
+    if (type === 'rotated' && certificate.kind === 'service') {
+      const entry = this.#entries.get(keyOf(certificate))
+      if (entry !== undefined) this.#offer(entry)
+    }
+    if (type === 'released' && certificate.kind === 'proxy') {
+      const entry = this.#idle.get(certificate.commonName)
+      if (entry !== undefined) this.#release(entry)
+    }
+  }
+
   #keepForNow(entry: Entry): void {
     entry.cancelRetry?.()
     entry.cancelRetry = undefined
-    // A session that has ended does not come back.
-    if (this.#keeps && entry.holder === undefined)
-      entry.cancelRelease = this.#options.setTimer(() => this.#release(entry), KEEP_MS)
-    else this.#release(entry)
+    const { holder, credential } = entry
+    if (!this.#keeps || (holder !== undefined && credential.current === undefined)) {
+      this.#release(entry)
+      return
+    }
+    entry.cancelRelease = this.#options.setTimer(() => this.#release(entry), KEEP_MS)
+    if (holder === undefined) return
+    const before = this.#idle.get(holder.commonName)
+    if (before !== undefined) this.#release(before)
+    this.#idle.set(holder.commonName, entry)
+    const [oldest] = this.#idle.values()
+    if (oldest !== undefined && this.#idle.size > MAX_KEPT) this.#release(oldest)
+  }
+
+  #endKeeping(entry: Entry): void {
+    entry.cancelRelease?.()
+    entry.cancelRelease = undefined
+    if (entry.holder !== undefined && this.#idle.get(entry.holder.commonName) === entry)
+      this.#idle.delete(entry.holder.commonName)
+  }
+
+  #isSignedByCurrentRoot({ ref }: Entry): boolean {
+    const { certificates } = this.#options
+    const root = certificates.getRootCertificate(authorityOf('service'))
+    return certificates.getCertificate(ref)?.issuingCA.chain === root.chain
   }
 
   #release(entry: Entry): void {
-    entry.cancelRelease?.()
+    this.#endKeeping(entry)
     entry.credential.close()
     if (this.#entries.get(keyOf(entry.ref)) !== entry) return
     this.#entries.delete(keyOf(entry.ref))

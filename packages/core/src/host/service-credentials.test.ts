@@ -8,16 +8,17 @@ import { parseMeshDomains } from '../identity/mesh-domains.js'
 import { ServiceCredentials } from './service-credentials.js'
 
 const account = { namespace: 'shop', name: 'store' }
-const proxy = (session: string) => ({ session, commonName: 'cn' }) as ProxyRef
+const proxy = (session: string) => ({ session, commonName: `${session}.cn` }) as ProxyRef
 
-/** Credentials of a mesh whose mode is that of the test. A certificate has the name of the session that it is for. */
+/** Credentials of a mesh whose mode is that of the test. A certificate has the name of the proxy that it is for. */
 function mesh(first: 'shared' | 'perProxy', refuses = false) {
   const listeners = new Listeners()
   const released: (string | undefined)[] = []
+  const timers = new Set<() => void>()
   let mode = first
   let issued = 0
   const credential = (subject: ServiceSubject): Credential => ({
-    chain: `${subject.holder?.id ?? 'shared'} ${(issued += 1)}`,
+    chain: `${subject.holder?.commonName ?? 'shared'} ${(issued += 1)}`,
     privateKey: subject.holder === undefined ? 'key' : '',
     ...(subject.holder && { key: 'proxy' as const }),
     expiry: '',
@@ -30,14 +31,17 @@ function mesh(first: 'shared' | 'perProxy', refuses = false) {
       const made = credential(subject)
       return { credential: () => made, credentialWithoutKey: () => made }
     },
-    releaseCertificate: ({ holder }: { readonly holder?: string }) => void released.push(holder),
+    releaseCertificate: ({ holder }: { readonly holder?: string }) => void released.push(holder?.split(' ', 1)[0]),
   } as unknown as CertificateManager
   const credentials = new ServiceCredentials({
     certificates,
     domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
     servicesOf: () => [],
     logger: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
-    setTimer: () => () => undefined,
+    setTimer: (callback) => {
+      timers.add(callback)
+      return () => timers.delete(callback)
+    },
     serviceCertificates: { current: () => mode, onChange: (listener) => listeners.add(listener) },
     now: () => 0,
   })
@@ -45,6 +49,7 @@ function mesh(first: 'shared' | 'perProxy', refuses = false) {
   return {
     credentials,
     released,
+    timers,
     over,
     change: (next: typeof mode) => {
       mode = next
@@ -63,13 +68,25 @@ const next = async (watch: AsyncGenerator<Credential, void, undefined>): Promise
 }
 
 describe('service credentials', () => {
-  it('are for the key of each session where the mesh and the driver want that, and go with the session', async () => {
-    const { watch, released } = mesh('perProxy')
+  it('are for the key of each proxy where the mesh and the driver want that, and are released a minute after its session', async () => {
+    const { watch, released, timers } = mesh('perProxy')
     const [one, other] = [watch('one', { key: 'proxy' }), watch('other', { key: 'proxy' })]
-    expect(await next(one)).toMatchObject({ chain: 'one 1', key: 'proxy', privateKey: '' })
-    expect(await next(other)).toMatchObject({ chain: 'other 2', key: 'proxy', privateKey: '' })
+    expect(await next(one)).toMatchObject({ chain: 'one.cn 1', key: 'proxy', privateKey: '' })
+    expect(await next(other)).toMatchObject({ chain: 'other.cn 2', key: 'proxy', privateKey: '' })
     await one.return()
-    expect(released).toEqual(['one'])
+    expect(released).toEqual([])
+    for (const callback of [...timers]) callback()
+    expect(released).toEqual(['one.cn'])
+  })
+
+  it('of 10,000 proxies that have gone are kept, and no more', async () => {
+    const { watch, released } = mesh('perProxy')
+    for (let n = 0; n <= 10_000; n += 1) {
+      const watching = watch(`proxy-${n}`, { key: 'proxy' })
+      await next(watching)
+      await watching.return()
+    }
+    expect(released).toEqual(['proxy-0.cn'])
   })
 
   it('are shared where a sidecar cannot use its own key, which operators are told of a class that could', async () => {
@@ -87,10 +104,10 @@ describe('service credentials', () => {
     const watching = watch('one', { key: 'proxy' })
     expect(await next(watching)).toMatchObject({ chain: 'shared 1' })
     change('perProxy')
-    expect(await next(watching)).toMatchObject({ chain: 'one 2', key: 'proxy' })
+    expect(await next(watching)).toMatchObject({ chain: 'one.cn 2', key: 'proxy' })
     change('shared')
     expect(await next(watching)).toMatchObject({ chain: 'shared 1', privateKey: 'key' })
-    expect(released).toEqual(['one'])
+    expect(released).toEqual([])
     over.abort()
     expect(await next(watching)).toBeUndefined()
   })

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 import type { Credential, IdentityOptions, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { KeyHolder } from '../certificates/key-holder.js'
@@ -83,7 +85,7 @@ export class ServiceCredentials {
       try {
         const perProxy = serviceCertificates.current() === 'perProxy'
         const certificate = perProxy && takes?.key === 'proxy' ? this.#certificates.get(session) : undefined
-        const holder: KeyHolder | undefined = certificate && { id: session, commonName, certificate }
+        const holder = certificate && holderOf(commonName, certificate)
         if (perProxy && takes !== undefined && holder === undefined) this.#sharing.set(session, this.#options.now())
         else this.#sharing.delete(session)
         yield* this.#identities.watch(account, AbortSignal.any([signal, changed.signal]), holder)
@@ -93,4 +95,10 @@ export class ServiceCredentials {
       if (signal.aborted || !changed.signal.aborted) return
     }
   }
+}
+
+/** A proxy certificate has one key. A proxy that returns with the same one is the same holder, and one with another certificate is not. */
+function holderOf(commonName: string, certificate: Uint8Array): KeyHolder {
+  const fingerprint = createHash('sha256').update(certificate).digest('base64url')
+  return { id: `${commonName} ${fingerprint}`, commonName, certificate }
 }
