@@ -46,6 +46,7 @@ async function buildBundles(chosen, definitions, settings) {
       const { inputs } = await buildOnce(whole, definitions)
       for (const { entry, bundle } of whole) {
         writeLicences(bundle, [])
+        refuseOtherThanAscii(bundle)
         stampBundle(root, bundle, { entry, files: inputs, settings })
       }
     }
@@ -70,13 +71,38 @@ async function buildBundles(chosen, definitions, settings) {
 }
 
 /**
- * Licences ask that their texts travel with the code. Programs of tests do not travel.
+ * Licences ask that their texts travel with the code, and so do comments that name one. Programs of tests do not travel.
  * @param {string} bundle
  * @param {readonly string[]} chunks of it
  */
 function writeLicences(bundle, chunks) {
+  const comments = [bundle, ...chunks].map((path) => takeComments(join(root, `${path}.LEGAL.txt`)))
   if (bundle.startsWith('packages/'))
-    writeFileSync(join(root, licencesOf(bundle)), licenceTexts(packagesOfBundles([bundle, ...chunks])))
+    writeFileSync(
+      join(root, licencesOf(bundle)),
+      [licenceTexts(packagesOfBundles([bundle, ...chunks])), ...comments].join(''),
+    )
+}
+
+/**
+ * What esbuild has put beside a bundle.
+ * @param {string} path
+ */
+function takeComments(path) {
+  if (!existsSync(path)) return ''
+  const comments = readFileSync(path, 'utf8')
+  rmSync(path)
+  return `\n${'='.repeat(80)}\n${comments}`
+}
+
+/**
+ * Node keeps the text of a program in memory, with two bytes for each character if one of them is not ASCII.
+ * @param {string} bundle
+ */
+function refuseOtherThanAscii(bundle) {
+  const found = /.{0,60}[^\0-\x7f].{0,60}/u.exec(readFileSync(join(root, bundle), 'utf8'))
+  if (found !== null)
+    throw new SetUpError(`${bundle} must have ASCII characters only, since others double its memory: ${found[0]}`)
 }
 
 /**
@@ -108,6 +134,8 @@ async function buildOnce(chosen, definitions, chunks) {
     // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
+    // Comments that name a licence may hold names of people, and so other characters than ASCII.
+    legalComments: 'external',
     define: definitions,
     metafile: true,
   })

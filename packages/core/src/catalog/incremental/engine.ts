@@ -1,7 +1,7 @@
 import { OsmError } from '@osm-ts/driver-api'
 
 import { Counters, type QueryCount } from './counters.js'
-import { describeNode, makeNode, type Node } from './node.js'
+import { addDependent, dependentsOf, describeNode, makeNode, type Node, removeDependent } from './node.js'
 import type { Input, Query, QueryContext, Readable } from './query.js'
 
 /** An input at a key whose value in the source may be another one now. */
@@ -64,7 +64,7 @@ export class Engine<S> {
     this.#refuseInside('get')
     const node = this.#node(of, key)
     this.#refresh(node)
-    if (node.pins === 0 && node.dependents.size === 0) this.#unread.add(node)
+    if (node.pins === 0 && node.dependents === undefined) this.#unread.add(node)
     // The table of nodes is keyed by `of`, so the value has its type.
     return node.value as V
   }
@@ -83,7 +83,7 @@ export class Engine<S> {
     node.pins -= 1
     if (node.pins > 0) return
     this.#outdated.delete(node)
-    if (node.dependents.size === 0) this.#unread.add(node)
+    if (node.dependents === undefined) this.#unread.add(node)
   }
 
   /**
@@ -132,7 +132,7 @@ export class Engine<S> {
     // A set yields what is added while it is walked, so whole chains go at once.
     for (const node of this.#unread) {
       this.#unread.delete(node)
-      if (node.pins > 0 || node.dependents.size > 0) continue
+      if (node.pins > 0 || node.dependents !== undefined) continue
       const group = this.#nodes.get(node.of)
       group?.delete(node.keyText)
       if (group?.size === 0) this.#nodes.delete(node.of)
@@ -267,24 +267,24 @@ export class Engine<S> {
 
   #link(node: Node<S>, dependencies: ReadonlySet<Node<S>>): void {
     for (const before of node.dependencies) if (!dependencies.has(before)) this.#unlink(node, before)
-    for (const dependency of dependencies) dependency.dependents.add(node)
+    for (const dependency of dependencies) addDependent(dependency, node)
     node.dependencies = [...dependencies]
   }
 
   #unlink(node: Node<S>, dependency: Node<S>): void {
-    dependency.dependents.delete(node)
-    if (dependency.dependents.size === 0 && dependency.pins === 0) this.#unread.add(dependency)
+    removeDependent(dependency, node)
+    if (dependency.dependents === undefined && dependency.pins === 0) this.#unread.add(dependency)
   }
 
   #markDependents(changed: Node<S>): void {
     const pending: Node<S>[] = []
-    for (const dependent of changed.dependents) {
+    for (const dependent of dependentsOf(changed)) {
       if (dependent.state === 'clean') pending.push(dependent)
       dependent.state = 'stale'
       if (dependent.pins > 0) this.#outdated.add(dependent)
     }
     for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-      for (const dependent of node.dependents) {
+      for (const dependent of dependentsOf(node)) {
         if (dependent.state !== 'clean') continue
         dependent.state = 'suspect'
         if (dependent.pins > 0) this.#outdated.add(dependent)

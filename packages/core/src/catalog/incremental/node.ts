@@ -25,7 +25,8 @@ export interface Node<S> {
   verifiedAt: number
   /** In the order of the first read: a later read may only have happened because of what an earlier one gave. */
   dependencies: readonly Node<S>[]
-  readonly dependents: Set<Node<S>>
+  /** The nodes that read this one: see {@link dependentsOf}. */
+  dependents: Node<S> | Set<Node<S>> | undefined
   /** Readers outside the engine that want the value kept. */
   pins: number
 }
@@ -42,9 +43,31 @@ export function makeNode<S>(of: Readable<S, unknown, unknown>, key: unknown, key
     changedAt: 0,
     verifiedAt: 0,
     dependencies: [],
-    dependents: new Set(),
+    dependents: undefined,
     pins: 0,
   }
+}
+
+/** The nodes that read a node. */
+export function dependentsOf<S>({ dependents }: Node<S>): Iterable<Node<S>> {
+  if (dependents === undefined) return []
+  return dependents instanceof Set ? dependents : [dependents]
+}
+
+/** Most nodes are read by one other or by none, and there are tens of thousands of them: only those that are read by several have a set. */
+export function addDependent<S>(node: Node<S>, dependent: Node<S>): void {
+  const { dependents } = node
+  if (dependents === undefined) node.dependents = dependent
+  else if (dependents instanceof Set) dependents.add(dependent)
+  else if (dependents !== dependent) node.dependents = new Set([dependents, dependent])
+}
+
+/** Does nothing if the node is not read by that one. */
+export function removeDependent<S>(node: Node<S>, dependent: Node<S>): void {
+  const { dependents } = node
+  if (dependents === dependent) node.dependents = undefined
+  else if (dependents instanceof Set && dependents.delete(dependent) && dependents.size === 0)
+    node.dependents = undefined
 }
 
 /** For messages: `name(key)`. */

@@ -26,14 +26,16 @@ export function framePart<P extends Part, Member extends keyof P & string>(
   const known = Object.keys(fields).filter((name) => fields[name] !== undefined)
   const places = [...known, ...members].sort().map((name) => {
     const member = members.find((candidate) => candidate === name)
-    return { member, text: `${JSON.stringify(name)}:${member === undefined ? canonicalJson(fields[name]) : ''}` }
+    const value = member === undefined ? canonicalJson(fields[name]) : ''
+    return { member, text: [JSON.stringify(name), value].join(':') }
   })
-  // Neighbours that are known are in one piece, so that a part of twenty members is put together from a few.
+  // Neighbours that are known are in one piece, so that a part of twenty members is put together from a few. Texts are joined and not concatenated: V8 keeps a
+  // concatenated text as a tree of its pieces.
   const pieces: { readonly member: Member | undefined; readonly text: string }[] = []
   for (const place of places) {
     const last = pieces.at(-1)
     if (place.member === undefined && last !== undefined && last.member === undefined)
-      pieces[pieces.length - 1] = { member: undefined, text: `${last.text},${place.text}` }
+      pieces[pieces.length - 1] = { member: undefined, text: [last.text, place.text].join(',') }
     else pieces.push(place)
   }
   return {
