@@ -123,7 +123,7 @@ export interface DriverCertificates {
   /**
    * Yields the service certificate of that proxy's identity, then each replacement. Where the mesh gives each proxy a certificate of its own and `options` allow it,
    * it is for the public key that the proxy has proven to hold in this session, and has {@link Credential.key}. A session that replaces its key begins again, with
-   * a handshake.
+   * a handshake. A second call in a session never yields that certificate again: the sidecar has refused it.
    *
    * @throws OsmError with code `OSM_PROXY_KEY` if no certificate can be issued for the key of the proxy
    */

@@ -114,6 +114,16 @@ export class IdentityCredentials {
     }
   }
 
+  /**
+   * Releases the certificate that is kept for a proxy without a user.
+   *
+   * @param commonName - of the proxy certificate
+   */
+  releaseKept(commonName: string): void {
+    const entry = this.#idle.get(commonName)
+    if (entry !== undefined) this.#release(entry)
+  }
+
   #entryOf(account: ServiceAccountRef, holder: KeyHolder | undefined): Entry {
     // The services in a certificate are not part of its name.
     const ref = certificateRef<'service'>(subjectOf({ account, holder }, []), this.#options.domains)
@@ -193,10 +203,7 @@ export class IdentityCredentials {
       const entry = this.#entries.get(keyOf(certificate))
       if (entry !== undefined) this.#offer(entry)
     }
-    if (type === 'released' && certificate.kind === 'proxy') {
-      const entry = this.#idle.get(certificate.commonName)
-      if (entry !== undefined) this.#release(entry)
-    }
+    if (type === 'released' && certificate.kind === 'proxy') this.releaseKept(certificate.commonName)
   }
 
   #keepForNow(entry: Entry): void {

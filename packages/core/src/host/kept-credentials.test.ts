@@ -41,16 +41,18 @@ describe('the certificate for the key of a proxy that has disconnected', () => {
   })
 
   /** A session of a proxy, until the returned function ends it. */
-  async function connect(commonName: string, certificate: Uint8Array) {
-    const session = `session-${(sessions += 1)}`
-    credentials.began(session, certificate)
+  async function connect(commonName: string, certificate: Uint8Array, again?: string) {
+    const session = again ?? `session-${(sessions += 1)}`
+    if (again === undefined) credentials.began(session, certificate)
     const proxy = { session, commonName } as ProxyRef // nothing else of it is read
     const watching = credentials.watch(proxy, account, fixture.closing.signal, { key: 'proxy' })
     const next = async (): Promise<Credential> => (await watching.next()).value as Credential // it does not end before the test
     const credential = await next()
     return {
+      session,
       credential,
       next,
+      endWatch: async () => watching.return(),
       end: async () => {
         credentials.ended(session)
         await watching.return()
@@ -113,6 +115,17 @@ describe('the certificate for the key of a proxy that has disconnected', () => {
     fixture.provider.changeRoot('workload')
     await settled()
     expect(fixture.manager.listCertificates()).toEqual([])
+  })
+
+  it('is not given again to a session that asks again, as for one that was refused, nor to the next session', async () => {
+    const { commonName } = newProxy()
+    const certificate = await newCertificate()
+    const first = await connect(commonName, certificate)
+    await first.endWatch()
+    const again = await connect(commonName, certificate, first.session)
+    expect(again.credential.serialNumber).toBe('2')
+    await again.end()
+    expect((await reconnect(commonName, certificate)).serialNumber).toBe('3')
   })
 
   it('is released with the proxy', async () => {

@@ -20,6 +20,13 @@ export interface ServiceCredentialsOptions extends IdentityCredentialsOptions {
   readonly now: () => number
 }
 
+interface Session {
+  /** DER of the proxy certificate. */
+  readonly certificate: Uint8Array
+  /** So many times it has been watched. */
+  watches: number
+}
+
 const SHARED_KEY = {
   code: 'OSM_PROXY_SHARED_KEY',
   message:
@@ -30,8 +37,7 @@ const SHARED_KEY = {
 export class ServiceCredentials {
   readonly #options: ServiceCredentialsOptions
   readonly #identities: IdentityCredentials
-  /** DER of the proxy certificates of sessions. */
-  readonly #certificates = new Map<string, Uint8Array>()
+  readonly #sessions = new Map<string, Session>()
   /** Sessions that are sent a key although the mesh gives each proxy a certificate of its own, and since when. */
   readonly #sharing = new Map<string, number>()
 
@@ -52,11 +58,11 @@ export class ServiceCredentials {
 
   /** @param certificate - DER of the leaf with which the session has begun */
   began(session: string, certificate: Uint8Array): void {
-    this.#certificates.set(session, certificate)
+    this.#sessions.set(session, { certificate, watches: 0 })
   }
 
   ended(session: string): void {
-    this.#certificates.delete(session)
+    this.#sessions.delete(session)
     this.#sharing.delete(session)
   }
 
@@ -67,7 +73,7 @@ export class ServiceCredentials {
   }
 
   /**
-   * The certificate of a session, then each that replaces it.
+   * The certificate of a session, then each that replaces it. A session that watches again does not get the one for its key that it had: the sidecar has refused it.
    *
    * @param takes - how the driver can take it; undefined for a class that knows one way only
    * @throws OsmError with code `OSM_PROXY_KEY` for a key that is not accepted
@@ -79,13 +85,15 @@ export class ServiceCredentials {
     takes: IdentityOptions | undefined,
   ): AsyncGenerator<Credential, void, undefined> {
     const { serviceCertificates } = this.#options
+    const own = this.#sessions.get(session)
+    const attempt = own === undefined ? 0 : own.watches++
+    if (attempt > 0) this.#identities.releaseKept(commonName)
     for (;;) {
       const changed = new AbortController()
       const unsubscribe = serviceCertificates.onChange(() => changed.abort())
       try {
         const perProxy = serviceCertificates.current() === 'perProxy'
-        const certificate = perProxy && takes?.key === 'proxy' ? this.#certificates.get(session) : undefined
-        const holder = certificate && holderOf(commonName, certificate)
+        const holder = perProxy && takes?.key === 'proxy' && own ? holderOf(commonName, own, attempt) : undefined
         if (perProxy && takes !== undefined && holder === undefined) this.#sharing.set(session, this.#options.now())
         else this.#sharing.delete(session)
         yield* this.#identities.watch(account, AbortSignal.any([signal, changed.signal]), holder)
@@ -98,7 +106,7 @@ export class ServiceCredentials {
 }
 
 /** A proxy certificate has one key. A proxy that returns with the same one is the same holder, and one with another certificate is not. */
-function holderOf(commonName: string, certificate: Uint8Array): KeyHolder {
+function holderOf(commonName: string, { certificate }: Session, attempt: number): KeyHolder {
   const fingerprint = createHash('sha256').update(certificate).digest('base64url')
-  return { id: `${commonName} ${fingerprint}`, commonName, certificate }
+  return { id: [commonName, fingerprint, ...(attempt > 0 ? [attempt] : [])].join(' '), commonName, certificate }
 }

@@ -29,15 +29,16 @@ describe('IdentityFollower', () => {
     const end = new AbortController()
     const reconnect = jest.fn<() => void>()
     const { certificates, asked, issued } = issuing(key)
+    const onCredential = jest.fn<() => void>()
     const follower = new IdentityFollower({
       proxy,
       certificates,
-      onCredential: () => undefined,
+      onCredential,
       reconnect,
       signal: end.signal,
     })
     follower.begin(hasKey)
-    return { follower, run: follower.run(), asked, issued, reconnect, end }
+    return { follower, run: follower.run(), asked, issued, onCredential, reconnect, end }
   }
 
   it('asks for a certificate for the key of the proxy only where the sidecar says where it has that', async () => {
@@ -65,12 +66,14 @@ describe('IdentityFollower', () => {
   })
 
   it('has a proxy that certainly refused its certificate come back once', async () => {
-    const { follower, run, reconnect, end } = follow('proxy', true)
+    const { follower, run, issued, onCredential, reconnect, end } = follow('proxy', true)
     await jest.advanceTimersByTimeAsync(0)
     follower.refused()
     follower.refused()
     await jest.advanceTimersByTimeAsync(limits.refusedCertificateMs)
     expect(reconnect).toHaveBeenCalledTimes(1)
+    // The refused one is given up, so that no one keeps it for the next session. What comes instead is not sent.
+    expect([issued(), onCredential.mock.calls.length]).toEqual([2, 1])
     end.abort()
     await run
   })

@@ -50,6 +50,8 @@ export class IdentityFollower {
     if (!this.#usesOwnKey || this.#reconnecting !== undefined) return
     const delayMs = Math.max(0, this.#startedAt + limits.refusedCertificateMs - Date.now())
     this.#reconnecting = setTimeout(this.#options.reconnect, delayMs)
+    // The next handshake may still be made with the former key.
+    this.#renewal.abort()
   }
 
   /** The proxy has refused a response, perhaps for its certificate: it is issued again. */
@@ -75,7 +77,8 @@ export class IdentityFollower {
       for await (const credential of certificates.identity(proxy, until, hasKey ? { key: 'proxy' } : {})) {
         if (until.aborted) break
         this.#usesOwnKey = credential.key === 'proxy'
-        onCredential(credential)
+        // Nothing for the key of this handshake is of use.
+        if (this.#reconnecting === undefined) onCredential(credential)
       }
       if (signal.aborted || !renewal.signal.aborted) return
     }
