@@ -11,9 +11,8 @@ const signal = new AbortController().signal
 describe('a fresh root', () => {
   const root = (role: RootRole, secret: string): RootObject => ({ name: secret, role, trustDomain: 'mesh', secret })
 
-  async function make(roots: readonly RootObject[]) {
+  async function make(roots: readonly RootObject[], deleted: string[] = []) {
     const created: KubernetesManifest[] = []
-    const deleted: string[] = []
     const api = {
       create: async (_type: unknown, manifest: KubernetesManifest) => created.push(manifest),
       delete: async (_type: unknown, { name }: ObjectName) => deleted.push(name),
@@ -42,12 +41,25 @@ describe('a fresh root', () => {
     expect(name).toMatch(/^ca-next-[0-9a-f]{8}$/)
   })
 
-  it('takes the place of one that is not used any more, and of no other', async () => {
-    expect((await make([root('active', 'ca-next'), root('inactive', 'ca')])).deleted).toEqual(['ca'])
+  it('takes the place of one that no object names any more, and of no other', async () => {
+    expect((await make([root('active', 'ca-next')])).deleted).toEqual(['ca'])
     await expect(make([root('active', 'ca-next'), root('passive', 'ca')])).rejects.toMatchObject({
       code: 'OSM_CLI_ROTATION',
       message: expect.stringContaining('are both in use'),
     })
+  })
+
+  it('does not take the place of one that an inactive object names, which could sign again', async () => {
+    const deleted: string[] = []
+    await expect(make([root('active', 'ca-next'), root('inactive', 'ca')], deleted)).rejects.toMatchObject({
+      code: 'OSM_CLI_ROTATION',
+      message: expect.stringContaining('MeshRootCertificate ca is inactive and names Secret ca'),
+    })
+    expect(deleted).toEqual([])
+    // An inactive object beside a passive one with the same Secret is not what is in the way.
+    await expect(
+      make([root('active', 'ca-next'), root('passive', 'ca'), root('inactive', 'ca')]),
+    ).rejects.toMatchObject({ message: expect.stringContaining('are both in use') })
   })
 })
 

@@ -13,7 +13,7 @@ const NEXT = '-next'
  * Makes a root for the built-in authority: a Secret with its key, and a passive MeshRootCertificate that names it.
  *
  * @returns name of the MeshRootCertificate
- * @throws OsmError `OSM_CLI_ROTATION` if both Secrets that the controller reads are in use
+ * @throws OsmError `OSM_CLI_ROTATION` if objects name both Secrets that the controller reads, whatever their roles
  */
 export async function makeFreshRoot(
   { api, signal }: Pick<Cluster, 'api' | 'signal'>,
@@ -57,11 +57,25 @@ export async function makeFreshRoot(
   return name
 }
 
-/** Of two Secrets one signs, or has signed; the other one is free. */
+/** Of two Secrets one signs, or has signed; the other one is free unless an object names it. Its key is gone once another root is in its place. */
 function freeSecret(base: string, roots: readonly RootObject[]): string {
-  const used = new Set(roots.filter(({ role }) => role !== 'inactive').map(({ secret }) => secret))
-  const free = [`${base}${NEXT}`, base].find((name) => !used.has(name))
+  const candidates = [`${base}${NEXT}`, base]
+  const free = candidates.find((name) => !roots.some(({ secret }) => secret === name))
   if (free !== undefined) return free
+  const inactive = roots.find(
+    ({ role, secret = '' }) =>
+      role === 'inactive' &&
+      candidates.includes(secret) &&
+      !roots.some((other) => other.secret === secret && other.role !== 'inactive'),
+  )
+  if (inactive !== undefined) {
+    const { name, secret } = inactive
+    throw cliError(
+      'OSM_CLI_ROTATION',
+      `MeshRootCertificate ${name} is inactive and names Secret ${secret}, which a fresh root would replace`,
+      `delete MeshRootCertificate ${name} if its root is not needed again, or set its role to passive and name it to have it sign`,
+    )
+  }
   throw cliError(
     'OSM_CLI_ROTATION',
     `the Secrets ${base} and ${base}${NEXT} are both in use by MeshRootCertificates that are active or passive`,
