@@ -68,7 +68,8 @@ function isOver(signal) {
  * @returns {Promise<Document | undefined>}
  */
 async function poll({ host, port, serverName, certificate, key, roots }, has, refused, signal) {
-  const query = new URLSearchParams({ has })
+  // The agent reads its key for every poll, and can use it for more.
+  const query = new URLSearchParams({ has, key: 'proxy' })
   if (refused !== undefined) {
     query.set('refused', refused.revision)
     query.set('words', refused.words.slice(0, MAX_WORDS))
@@ -99,5 +100,16 @@ async function poll({ host, port, serverName, certificate, key, roots }, has, re
   })
   if (status === 204) return undefined
   if (status !== 200) throw new Error(`the control plane answers ${status}: ${body.slice(0, 200).trim()}`)
-  return JSON.parse(body)
+  return withKey(JSON.parse(body), privateKey)
+}
+
+/**
+ * A certificate for the key of the sidecar comes without one. It is for the key that this poll has shown: a file may have another by now.
+ * @param {Document & { readonly key?: string }} document
+ * @param {Buffer} privateKey
+ * @returns {Document}
+ */
+function withKey({ key, ...document }, privateKey) {
+  if (key !== 'proxy') return document
+  return { ...document, certificate: `${document.certificate.trimEnd()}\n${privateKey.toString('utf8')}` }
 }

@@ -9,6 +9,8 @@ const features: readonly OptionalFeature[] = [
   'probes-tcp',
   'probes-grpc',
   'withdrawal-of-open-connections',
+  'proxy-key-certificates',
+  'proxy-certificate-renewal',
 ]
 
 /** What this driver enforces, and nothing beyond it. README.md says why the rest is not here. */

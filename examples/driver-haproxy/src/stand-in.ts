@@ -15,6 +15,7 @@ export const standIn = documentStandIn((options: StandInOptions) => {
     async poll(has: string, refused: RefusedDocument | undefined): Promise<OfferedDocument | undefined | 'gone'> {
       const query = new URLSearchParams({
         has,
+        key: 'proxy',
         ...(refused === undefined ? {} : { refused: refused.revision, words: refused.words }),
       })
       const { status, body } = await get(`/v1/document?${query.toString()}`, options, over.signal)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import type { Credential } from '@osm-ts/driver-api'
+import type { Credential, ProxyRef } from '@osm-ts/driver-api'
 import { hashPart } from '@osm-ts/driver-api/policy'
 import { FakeHost, plainMesh, type TestAuthority, type TestPolicy, trustOf } from '@osm-ts/driver-testkit'
 import { Latest } from '@osm-ts/driver-api/toolkit'
@@ -21,6 +21,8 @@ const agent = fileURLToPath(new URL('../agent/main.mjs', import.meta.url))
 /** A sidecar that runs. */
 export interface Sidecar {
   readonly uuid: string
+  /** Where its proxy certificate and the key are. */
+  readonly folder: string
   /** Port of its administration interface. */
   readonly admin: number
   readonly process: ChildProcess
@@ -39,19 +41,50 @@ export const TELLS_HEADERS = '/headers'
 export class MeshFixture {
   readonly host = new FakeHost('haproxy')
   readonly server: HaproxyServer
+  /** Certificates that were issued for the keys of sidecars, in order. */
+  readonly forProxyKeys: Credential[] = []
   readonly #identities = new Map<string, Latest<Credential>>()
+  readonly #names = new Map<string, readonly string[]>()
+  /** DER of the proxy certificates of sessions. */
+  readonly #peers = new Map<string, Uint8Array>()
   readonly #sidecars: { readonly process: ChildProcess; readonly folder: string }[] = []
   readonly #servers: (Server | HttpServer)[] = []
   #folder = ''
   #count = 0
 
-  constructor() {
+  /** @param serviceCertificates - whose keys certificates are for, of sidecars that can use their own */
+  constructor(serviceCertificates: 'shared' | 'perProxy' = 'shared') {
     const context = this.host.context()
-    const identity = (name: string) => this.#identity(name)
     this.server = new HaproxyServer({
       ...context,
-      certManager: { ...context.certManager, identity: (proxy, signal) => identity(proxy.identity).watch(signal) },
+      certManager: {
+        ...context.certManager,
+        identity: (proxy, signal, options) => {
+          const shared = this.#identity(proxy.identity).watch(signal)
+          return serviceCertificates === 'perProxy' && options?.key === 'proxy' ? this.#own(proxy, shared) : shared
+        },
+      },
+      proxies: {
+        ...context.proxies,
+        authenticate: async (peer) => {
+          const proxy = await context.proxies.authenticate(peer)
+          this.#peers.set(proxy.session, peer)
+          return proxy
+        },
+      },
     })
+  }
+
+  async *#own(
+    { session, identity, principal }: ProxyRef,
+    shared: AsyncIterable<Credential>,
+  ): AsyncIterable<Credential> {
+    for await (const _ of shared) {
+      const dns = this.#names.get(identity) ?? []
+      const own = this.host.services.issueFor(this.#peers.get(session) ?? new Uint8Array(), principal, { dns })
+      this.forProxyKeys.push(own)
+      yield own
+    }
   }
 
   async start(): Promise<void> {
@@ -75,6 +108,7 @@ export class MeshFixture {
     const principal = `${name}.default.cluster.local`
     const dns = [principal, ...services.map((service) => `${service}.default.svc.cluster.local`)]
     const credential = authority.issue(principal, { dns })
+    this.#names.set(`${name}.default`, dns)
     this.#identity(`${name}.default`).set(credential)
     return credential
   }
@@ -83,13 +117,10 @@ export class MeshFixture {
   async sidecar(account: string): Promise<Sidecar> {
     this.#count += 1
     const uuid = `c0ffee00-0000-4000-8000-${String(this.#count).padStart(12, '0')}`
-    const { credential } = this.host.admit(uuid, `${account}.default`)
     const folder = join(this.#folder, uuid)
     await mkdir(folder, { recursive: true })
-    const file = async (name: string, content: string) => {
-      await writeFile(join(folder, name), content)
-      return join(folder, name)
-    }
+    await this.certifyProxy({ uuid, folder }, account)
+    await writeFile(join(folder, 'roots.crt'), this.host.controlPlane.certificate)
     const child = spawn(process.execPath, [agent], {
       env: {
         ...process.env,
@@ -99,9 +130,9 @@ export class MeshFixture {
         OSM_HAPROXY_SERVER_ADDRESS: '127.0.0.1',
         OSM_HAPROXY_SERVER_PORT: String(this.server.port),
         OSM_HAPROXY_SERVER_NAME: 'ads',
-        OSM_HAPROXY_CERTIFICATE: await file('sidecar.crt', credential.chain),
-        OSM_HAPROXY_KEY: await file('sidecar.key', credential.privateKey),
-        OSM_HAPROXY_ROOTS: await file('roots.crt', this.host.controlPlane.certificate),
+        OSM_HAPROXY_CERTIFICATE: join(folder, 'sidecar.crt'),
+        OSM_HAPROXY_KEY: join(folder, 'sidecar.key'),
+        OSM_HAPROXY_ROOTS: join(folder, 'roots.crt'),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -114,6 +145,7 @@ export class MeshFixture {
     }
     return {
       uuid,
+      folder,
       admin: await freePort(),
       process: child,
       said: () => said.join(''),
@@ -123,6 +155,14 @@ export class MeshFixture {
         return /^Serial: ([0-9A-F]+)$/m.exec(shown)?.[1]?.toLowerCase() ?? ''
       },
     }
+  }
+
+  /** Gives a sidecar a proxy certificate with another key, in place of the one that it has. */
+  async certifyProxy({ uuid, folder }: Pick<Sidecar, 'uuid' | 'folder'>, account: string): Promise<Credential> {
+    const { credential } = this.host.admit(uuid, `${account}.default`)
+    await writeFile(join(folder, 'sidecar.crt'), credential.chain)
+    await writeFile(join(folder, 'sidecar.key'), credential.privateKey, { mode: 0o600 })
+    return credential
   }
 
   /** Gives a sidecar a policy. @returns its revision */

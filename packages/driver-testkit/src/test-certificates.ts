@@ -10,7 +10,7 @@ export interface TestAuthority {
   /** A certificate for clients and servers. */
   issue(commonName: string, options?: LeafOptions): Credential
   /** A certificate for a key that somebody else holds: that of a certificate, in DER. */
-  issueFor(certificate: Uint8Array, commonName: string): Credential
+  issueFor(certificate: Uint8Array, commonName: string, options?: LeafOptions): Credential
 }
 
 /** What a certificate says beside its common name. */
@@ -123,9 +123,9 @@ function authority(root: {
   return {
     certificate: root.pem,
     bundle: { id: root.id, certificates: [root.pem] },
-    issueFor(holder, commonName) {
+    issueFor(holder, commonName, { dns = [commonName], ...others } = {}) {
       const { publicKey } = new X509Certificate(holder)
-      const leaf = certificate(commonName, publicKey, root.issuer, root.key, { dns: [commonName] })
+      const leaf = certificate(commonName, publicKey, root.issuer, root.key, { dns, ...others })
       return { chain: leaf.pem, privateKey: '', key: 'proxy', expiry: leaf.expiry, serialNumber: leaf.serialNumber }
     },
     issue(commonName, { dns = [commonName], ...others } = {}) {

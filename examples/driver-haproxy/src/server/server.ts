@@ -160,7 +160,7 @@ export class HaproxyServer {
     if (poll === undefined) return { status: 400, body: 'that is no poll\n' }
     // The server speaks TLS only; a connection that is gone shows no certificate.
     const peer = (request.socket as TLSSocket).getPeerX509Certificate()
-    const session = peer === undefined ? undefined : await this.sessions.of(peer.raw)
+    const session = peer === undefined ? undefined : await this.sessions.of(peer.raw, poll.hasKey)
     if (session === undefined) return { status: 403, body: 'the certificate is not accepted\n' }
     const body = await session.poll(poll, this.#patience(response))
     return body === undefined ? { status: 204, body: '' } : { status: 200, body }
@@ -219,7 +219,7 @@ function readPoll({ method, url = '' }: IncomingMessage): Poll | undefined {
   const revision = said.get('refused')
   if (!REVISION.test(has) || (revision !== null && !REVISION.test(revision))) return undefined
   const words = said.get('words') ?? ''
-  return { has, ...(revision !== null && { refused: { revision, words } }) }
+  return { has, hasKey: said.get('key') === 'proxy', ...(revision !== null && { refused: { revision, words } }) }
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

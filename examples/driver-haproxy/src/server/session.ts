@@ -45,6 +45,8 @@ export interface Poll {
   /** Revision in force. */
   readonly has: string
   readonly refused?: { readonly revision: string; readonly words: string }
+  /** The agent can use the key of its proxy certificate. */
+  readonly hasKey: boolean
 }
 
 /** One sidecar, as long as it polls with one certificate. */
@@ -52,6 +54,8 @@ export class Session {
   readonly proxy: ProxyRef
   /** SHA-256 of the certificate that it was begun with. */
   readonly certificate: string
+  /** Whether the sidecar uses its own key where the mesh has it so. */
+  readonly hasKey: boolean
   readonly #ports: SessionPorts
   readonly #over = new AbortController()
   readonly #tracker: DocumentTracker
@@ -67,9 +71,10 @@ export class Session {
   #refused = ''
   #bad: Made | undefined
 
-  constructor(proxy: ProxyRef, certificate: string, ports: SessionPorts) {
+  constructor(proxy: ProxyRef, certificate: string, hasKey: boolean, ports: SessionPorts) {
     this.proxy = proxy
     this.certificate = certificate
+    this.hasKey = hasKey
     this.#ports = ports
     this.#heard = ports.now()
     this.#tracker = new DocumentTracker(proxy.session)
@@ -143,7 +148,8 @@ export class Session {
   }
 
   async #followIdentity(): Promise<void> {
-    for await (const credential of this.#ports.certificates.identity(this.proxy, this.#over.signal)) {
+    const takes = this.hasKey ? ({ key: 'proxy' } as const) : {}
+    for await (const credential of this.#ports.certificates.identity(this.proxy, this.#over.signal, takes)) {
       this.#credential = credential
       this.#compose()
     }
@@ -155,8 +161,10 @@ export class Session {
     if (made !== undefined && this.#credential !== undefined) this.#put(made, this.#credential)
   }
 
-  #put(made: Made, { chain, privateKey }: Credential): void {
-    const content = canonicalJson({ ...made.translation.document, certificate: `${chain.trimEnd()}\n${privateKey}` })
+  #put(made: Made, { chain, privateKey, key }: Credential): void {
+    const certificate =
+      key === 'proxy' ? { certificate: chain, key } : { certificate: `${chain.trimEnd()}\n${privateKey}` }
+    const content = canonicalJson({ ...made.translation.document, ...certificate })
     const revision = createHash('sha256').update(content).digest('base64url').slice(0, 32)
     this.#offer = { revision, body: `${content.slice(0, -1)},"revision":"${revision}"}`, made }
     // A step that changes nothing for this class is in force with what is.

@@ -28,12 +28,13 @@ export class Sessions {
    * The session of anyone who holds a certificate, begun if there is none; undefined if the host does not accept it.
    *
    * @param peer - DER of the leaf that TLS has verified
+   * @param hasKey - whether the sidecar can use the key of that certificate. Another agent is another session.
    */
-  async of(peer: Uint8Array): Promise<Session | undefined> {
+  async of(peer: Uint8Array, hasKey: boolean): Promise<Session | undefined> {
     const certificate = createHash('sha256').update(peer).digest('base64')
     const known = this.#byCertificate.get(certificate)
-    if (known !== undefined) return known
-    const asking = this.#asking.get(certificate) ?? this.#begin(certificate, peer)
+    if (known?.hasKey === hasKey) return known
+    const asking = this.#asking.get(certificate) ?? this.#begin(certificate, peer, hasKey)
     this.#asking.set(certificate, asking)
     try {
       return await asking
@@ -63,7 +64,7 @@ export class Sessions {
     await Promise.all([...this.#running])
   }
 
-  async #begin(certificate: string, peer: Uint8Array): Promise<Session | undefined> {
+  async #begin(certificate: string, peer: Uint8Array, hasKey: boolean): Promise<Session | undefined> {
     const { proxies, logger } = this.#ports
     try {
       const proxy = await proxies.authenticate(peer)
@@ -72,7 +73,7 @@ export class Sessions {
         return undefined
       }
       this.#byName.get(proxy.commonName)?.end()
-      const session = new Session(proxy, certificate, this.#ports)
+      const session = new Session(proxy, certificate, hasKey, this.#ports)
       this.#byName.set(proxy.commonName, session)
       this.#byCertificate.set(certificate, session)
       session.signal.addEventListener('abort', () => this.#remove(session), { once: true })
