@@ -1382,6 +1382,33 @@ describe('SpecRules', () => {
     expect(rules.checkAll(snapshotOf(world)).map(formatProblem)).toEqual([])
   })
 
+  it('checks a snapshot once, and again when settings or places differ', () => {
+    let consent = consentNeeded
+    let line = 1
+    const changing = new SpecRules({
+      clusterDomain: 'cluster.local',
+      trustDomain: 'trust.example',
+      osmNamespace: 'osm-system',
+      crossNamespace: () => consent,
+      gatewayNames: () => [],
+      locate: () => ({ kind: 'file', file: 'mesh.yaml', line, column: 1 }),
+    })
+    const service = object('v1', 'Service', 'x', '{ ports: [{ name: x, port: 443, appProtocol: tcp-server-first }] }')
+    const snapshot = snapshotOf(world, service)
+    const stepsOf = (): number => [...changing.checkInSteps(snapshot)].length
+    const linesOf = (): readonly unknown[] => changing.checkAll(snapshot).map(({ origin }) => origin)
+
+    expect(stepsOf()).toBeGreaterThan(0)
+    expect(stepsOf()).toBe(0)
+    expect(linesOf()).not.toEqual([])
+    line = 7
+    expect(new Set(linesOf().map((origin) => JSON.stringify(origin)))).toEqual(
+      new Set(['{"kind":"file","file":"mesh.yaml","line":7,"column":1}']),
+    )
+    consent = { ...consentNeeded }
+    expect(stepsOf()).toBeGreaterThan(0)
+  })
+
   it('looks at one object, or one item of its lists, in each step', () => {
     const snapshot = snapshotOf(world)
     const checked = checkedKinds.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))

@@ -106,9 +106,19 @@ export interface ReviewedProblem {
   readonly pending: boolean
 }
 
+/** What a check of all objects found, and what it read. */
+interface WholeCheck {
+  readonly snapshot: Snapshot
+  readonly crossNamespace: CrossNamespaceConfig
+  readonly gatewayNames: string
+  readonly found: readonly { readonly object: MeshObject; readonly finding: Finding }[]
+}
+
 /** Checks what the objects of a snapshot mean together. */
 export class SpecRules {
   readonly #options: SpecRulesOptions
+  /** The last check of all objects: endpoints, drivers and certificates change without any of them. */
+  #last: WholeCheck | undefined
   /** Looking for claims takes a walk over all objects; a snapshot never changes. */
   readonly #claims = new WeakMap<Snapshot, { readonly claims: Claims; readonly crossNamespace: CrossNamespaceConfig }>()
   /** Objects never change. */
@@ -126,16 +136,23 @@ export class SpecRules {
 
   /** The same, an item of an object in each step. */
   *checkInSteps(snapshot: Snapshot): Steps<readonly Problem[]> {
+    const crossNamespace = this.#options.crossNamespace()
+    const gatewayNames = this.#options.gatewayNames().join(' ')
+    const last = this.#last
+    // Lines of a file may have moved since, so places are looked up again.
+    if (last?.snapshot === snapshot && last.crossNamespace === crossNamespace && last.gatewayNames === gatewayNames)
+      return this.#problems(last)
     const context = this.#context(snapshot)
-    const problems: Problem[] = []
+    const found: WholeCheck['found'][number][] = []
     for (const { kind, run } of checks)
       for (const object of snapshot.list(kind)) {
         // A budget for each object: what one is wrong about takes nothing from others.
-        const found = yield* run(object, { ...context, suggestions: new SuggestionBudget() })
-        for (const finding of listed(found)) problems.push(this.#problem(object, finding))
+        const findings = yield* run(object, { ...context, suggestions: new SuggestionBudget() })
+        for (const finding of listed(findings)) found.push({ object, finding })
         yield
       }
-    return problems.sort(compareProblems)
+    this.#last = { snapshot, crossNamespace, gatewayNames, found }
+    return this.#problems(this.#last)
   }
 
   /** Problems of one object beside the others; the object need not be in the snapshot yet. */
@@ -216,6 +233,10 @@ export class SpecRules {
       claims,
       suggestions,
     }
+  }
+
+  #problems({ found }: WholeCheck): readonly Problem[] {
+    return found.map(({ object, finding }) => this.#problem(object, finding)).sort(compareProblems)
   }
 
   #problem(object: MeshObject, { code, severity, message, field }: Finding): Problem {
