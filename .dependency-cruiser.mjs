@@ -31,8 +31,10 @@ const mayImport = {
   controller: [...program, 'driver-process', 'vault'],
   bootstrap: program,
   standalone: [...core, 'program', 'controller', 'driver-process', 'interception'],
+  // A page of browsers: of core it knows types alone.
+  dashboard: core,
   // What osm-preinstall finds in the way of a mesh, osm install finds as well.
-  cli: [...program, 'bootstrap', 'driver-process', 'injector', 'standalone'],
+  cli: [...program, 'bootstrap', 'dashboard', 'driver-process', 'injector', 'standalone'],
   'create-driver': [],
 }
 

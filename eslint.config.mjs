@@ -45,7 +45,7 @@ export default defineConfig(
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
-    files: ['**/*.ts', '**/*.mjs'],
+    files: ['**/*.ts', '**/*.tsx', '**/*.mjs'],
     extends: [js.configs.recommended, tseslint.configs.strict],
     rules: {
       eqeqeq: 'error',

@@ -1,8 +1,9 @@
 /**
  * The programs shipped as one file each, with folders that are copied beside it. Anyone who adds a program adds its line; a listed entry
  * that does not exist fails the build.
+ * One with `page` serves the page of packages/dashboard from that folder.
  * One with `chunks` is shipped with that folder: what it imports only when it needs it lies there, so that it starts without reading it.
- * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string, readonly chunks?: string, readonly folders?: Readonly<Record<string, string>> }>>}
+ * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string, readonly chunks?: string, readonly page?: string, readonly folders?: Readonly<Record<string, string>> }>>}
  */
 export const programs = {
   osm: {
@@ -11,6 +12,7 @@ export const programs = {
     // Most commands answer at once, and none needs all that some do.
     chunks: 'packages/cli/dist/osm-chunks',
     folders: { 'charts/osm': 'packages/cli/dist/chart' },
+    page: 'packages/cli/dist/dashboard-page',
   },
   controller: {
     entry: 'packages/standalone/src/controller-main.ts',

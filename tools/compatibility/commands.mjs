@@ -1,4 +1,4 @@
-import { missing, works } from './row.mjs'
+import { works } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Section} Section */
 
@@ -46,6 +46,9 @@ export const commands = {
       note: 'connects to the cluster only: it does not check for newer releases',
       word: "osm('version')",
     }),
-    missing('osm dashboard', 'open', 'the chart brings no Grafana'),
+    works('osm dashboard', 'e2e/ui/dashboard.test.ts', {
+      note: 'serves [a page of its own](../guides/dashboard.md): the chart brings no Grafana, so there is no --remote-port',
+      word: 'osm dashboard',
+    }),
   ],
 }

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { basename, dirname, join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
+import { bundlePage } from './bundle-page.mjs'
 import { bundleIsCurrent, stampBundle } from './bundle-stamp.mjs'
 import { licencesOf, licenceTexts, packagesOfBundles } from './bundled-packages.mjs'
 import { root } from './paths.mjs'
@@ -28,7 +29,10 @@ export async function bundlePrograms(names = Object.keys(programs)) {
   const settings = bundleSettings(definitions)
   const stale = chosen.filter(({ bundle }) => !bundleIsCurrent(root, bundle, settings))
   if (stale.length > 0) await buildBundles(stale, definitions, settings)
-  for (const { folders = {} } of chosen) copyFolders(folders)
+  for (const { folders = {}, page } of chosen) {
+    copyFolders(folders)
+    if (page !== undefined) await bundlePage(page, settings)
+  }
   return chosen.map(({ bundle }) => join(root, bundle))
 }
 

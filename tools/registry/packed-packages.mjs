@@ -116,12 +116,17 @@ module.exports = { hooks: { beforePacking } }
  */
 async function stage(folder, name, names) {
   await mkdir(join(folder, 'dist'), { recursive: true })
-  for (const { bundle, chunks, folders = {} } of names.map((program) => programs[program] ?? missing(program))) {
+  for (const { bundle, chunks, page, folders = {} } of names.map((program) => programs[program] ?? missing(program))) {
     for (const path of [bundle, licencesOf(bundle)]) await cp(join(root, path), join(folder, 'dist', basename(path)))
     if (chunks !== undefined)
       await cp(join(root, chunks), join(folder, 'dist', basename(chunks)), {
         recursive: true,
         filter: (path) => !path.endsWith('.map'),
+      })
+    if (page !== undefined)
+      await cp(join(root, page), join(folder, 'dist', basename(page)), {
+        recursive: true,
+        filter: (path) => !/\.(map|sources\.json)$/.test(path),
       })
     for (const to of Object.values(folders))
       await cp(join(root, to), join(folder, 'dist', basename(to)), { recursive: true })

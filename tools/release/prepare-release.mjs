@@ -206,10 +206,11 @@ async function writePackageBill(folder, name, components, { created }) {
 async function bundleFiles(program) {
   if (program === undefined)
     throw new Error('a published package names a program that tools/programs.mjs does not list')
-  const { bundle, chunks } = program
-  if (chunks === undefined) return [bundle]
+  const { bundle, chunks, page } = program
+  const pages = page === undefined ? [] : [join(page, 'page.js')]
+  if (chunks === undefined) return [bundle, ...pages]
   const names = (await readdir(join(root, chunks))).filter((name) => name.endsWith('.mjs'))
-  return [bundle, ...names.map((name) => join(chunks, name))]
+  return [bundle, ...pages, ...names.map((name) => join(chunks, name))]
 }
 
 /**

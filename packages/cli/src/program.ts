@@ -4,6 +4,7 @@ import { addAnalyze } from './commands/analyze.js'
 import { addCertificateRollback, addCertificateRotate } from './commands/certificate-rotate.js'
 import { addCertificateStatus } from './commands/certificate-status.js'
 import { addCompletion } from './commands/completion.js'
+import { addDashboard } from './commands/dashboard.js'
 import { addDemo } from './commands/demo.js'
 import { addDiff } from './commands/diff.js'
 import { addDriverInspect } from './commands/driver-inspect.js'
@@ -97,6 +98,7 @@ Try it:
   addVerify(program, host)
   addAnalyze(program, host)
   addDiff(program, host)
+  addDashboard(program, host)
   addNamespace(program, host)
   addMetrics(program, host)
   addInject(program, host)

@@ -5,14 +5,17 @@ import { wantsColor, type CliContext } from '../cli-context.js'
 import type { DemoReport } from '../demo/demo-report.js'
 import { exitCodes, type ExitCode } from '../exit-code.js'
 import type { LiveView } from '../live/live-view.js'
+import type { LiveMesh } from '../live/run-mesh.js'
 import { isAlive } from '../state/is-alive.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
+import { meshOf } from './state-option.js'
 
 interface DemoFlags extends RunFlags {
   readonly folder: string
   readonly once?: boolean
   readonly json?: boolean
+  readonly dashboard?: boolean
   readonly seconds: number
 }
 
@@ -31,6 +34,7 @@ export function addDemo(parent: Command, { context, onExit }: CommandHost): void
         '--transparent',
         'redirect traffic with iptables, in one network namespace per workload; needs root on Linux',
       )
+      .option('--dashboard', 'serve the page of osm dashboard while the demo runs, and open it from a terminal')
       .option('--once', 'observe traffic for a limited time, compare it with the policy, and exit')
       .option('--json', 'print the result of --once as one JSON object in the last line')
       .option(
@@ -50,16 +54,23 @@ With --once the exit code is 0 only if every expectation held.
 
 Examples:
   npm run demo
+  npm run demo -- --dashboard
   npm run demo -- --once --json`,
     )
-    .action(async (flags: DemoFlags) => {
+    .action(async (flags: DemoFlags, command: Command) => {
+      const isBounded = flags.once === true || flags.json === true
+      if (flags.dashboard === true && isBounded)
+        command.error('error: --dashboard is for a demo that runs until Ctrl-C; leave out --once and --json')
       const { startMesh } = await import('@osm-ts/standalone')
       const { runMesh } = await import('../live/run-mesh.js')
       const options = { ...(await runOptions(context, flags.folder, flags)), startMesh, now: () => Date.now() }
       // A result in JSON is the result of one bounded run.
-      if (flags.once !== true && flags.json !== true) {
+      if (!isBounded) {
         const { showLive } = await import('../live/show-live.js')
-        await runMesh(context, options, ({ observer, signal }) => showLive(context, observer, signal))
+        await runMesh(context, options, async (live) => {
+          const show = (): Promise<void> => showLive(context, live.observer, live.signal)
+          await (flags.dashboard === true ? withDashboard(context, options.stateFolder, live, show) : show())
+        })
         onExit(exitCodes.ok)
         return
       }
@@ -87,6 +98,28 @@ Examples:
       const report = demoReport({ ...seen, leftovers: pids.filter(isAlive) })
       onExit(await tell(context, report, view, flags.json === true))
     })
+}
+
+/** Serves the dashboard while something else is shown. */
+async function withDashboard(
+  context: CliContext,
+  stateFolder: string,
+  { observer, signal }: LiveMesh,
+  show: () => Promise<void>,
+): Promise<void> {
+  const { startDashboard } = await import('../dashboard/start-dashboard.js')
+  const { openBrowser } = await import('../dashboard/open-browser.js')
+  const mesh = meshOf(context, { state: stateFolder })
+  const { url, closed } = await startDashboard(context, { kind: 'local', mesh }, { port: 0, signal })
+  observer.setDashboardUrl(url)
+  context.stderr.write(`dashboard: ${url}\n`)
+  const forget = context.stdout.isTTY ? await openBrowser(url, context.variables) : undefined
+  try {
+    await show()
+    await closed
+  } finally {
+    await forget?.()
+  }
 }
 
 async function tell(

@@ -50,7 +50,7 @@ Examples:
       const { file = [], delete: deleted = [] } = flags
       if (file.length + deleted.length === 0)
         command.error('error: nothing would change: give --file <path> or --delete <object>')
-      const removed = await Promise.all(deleted.map(parseKey))
+      const removed = await Promise.all(deleted.map(parseDeleted))
       const { proposedChange } = await import('../spec/proposed-change.js')
       const load = await loaderOf(host, flags, command)
       const before = await load({ running: true })
@@ -88,12 +88,12 @@ async function loaderOf(
   return (assumptions) => loadRunningMesh(source, signal, assumptions)
 }
 
-async function parseKey(text: string): Promise<ObjectKey> {
-  const { makeObjectKey, parseObjectKey } = await import('@osm-ts/core')
-  const parsed = parseObjectKey(text.split('/').length === 2 ? text.replace('/', '//') : text)
-  if (parsed === undefined)
+async function parseDeleted(text: string): Promise<ObjectKey> {
+  const { parseObjectName } = await import('../spec/object-name.js')
+  const key = parseObjectName(text)
+  if (key === undefined)
     throw new InvalidArgumentError(
       `--delete ${text}: write <kind>/<namespace>/<name>, such as TrafficTarget/bookstore/bookstore.`,
     )
-  return makeObjectKey(parsed.kind, parsed.namespace, parsed.name)
+  return key
 }

@@ -47,6 +47,10 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
     service: (name) => first.service(name),
     problems: () => first.problems(),
     certificates: () => first.certificates(),
+    pushes: async () => {
+      const changes = (await Promise.all(replicas.map((replica) => replica.pushes()))).flat()
+      return changes.sort((one, other) => Date.parse(other.time) - Date.parse(one.time))
+    },
     drivers: () => first.drivers(),
   }
 }

@@ -15,6 +15,8 @@ export interface LiveView {
   readonly folder: string
   readonly mode: 'explicit' | 'transparent'
   readonly controllerUrl: string | undefined
+  /** Absent where none is served. */
+  readonly dashboardUrl?: string | undefined
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly now: number

@@ -31,6 +31,7 @@ export class MeshObserver {
   readonly #requestListeners = new Listeners<ReportedRequest>()
   readonly #errorLines: string[] = []
   #controllerUrl: string | undefined
+  #dashboardUrl: string | undefined
   #statuses: readonly ProxyStatus[] = []
   #certificates: ReadonlyMap<string, SeenCertificate> = new Map()
   #problems: readonly Problem[] = []
@@ -79,6 +80,10 @@ export class MeshObserver {
     this.#controllerUrl = url
   }
 
+  setDashboardUrl(url: string): void {
+    this.#dashboardUrl = url
+  }
+
   setStatuses(statuses: readonly ProxyStatus[]): void {
     this.#statuses = statuses
   }
@@ -108,6 +113,7 @@ export class MeshObserver {
       folder: this.#options.folder,
       mode: this.#options.mode,
       controllerUrl: this.#controllerUrl,
+      dashboardUrl: this.#dashboardUrl,
       startedAt: this.#startedAt,
       now,
       traffic: this.#traffic.rows(now),

@@ -42,6 +42,8 @@ export function renderLive(view: LiveView, options: RenderOptions): readonly str
       [span(clip(`Edit the YAML in ${view.folder}, save, and watch. Ctrl-C stops everything.`, width), 'dim')],
       color,
     ),
+    // Never clipped: it is there to be copied.
+    ...(view.dashboardUrl === undefined ? [] : [renderSpans([span(`Dashboard: ${view.dashboardUrl}`, 'dim')], color)]),
   ]
 }
 

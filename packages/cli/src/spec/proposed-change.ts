@@ -33,7 +33,12 @@ export function proposedChange(
   paths: readonly string[],
   { cwd, removed = [] }: { readonly cwd: string; readonly removed?: readonly ObjectKey[] },
 ): ProposedChange {
-  return { source: new PathsSource(paths, cwd), removed: new Set(removed) }
+  return { source: new ChangeSource({ paths, cwd }), removed: new Set(removed) }
+}
+
+/** A text of YAML as one change. `name` stands for its file in messages. */
+export function proposedText(text: string, name: string, removed: readonly ObjectKey[]): ProposedChange {
+  return { source: new ChangeSource({ text, name }), removed: new Set(removed) }
 }
 
 /** The sources of a mesh as it would be with the change. */
@@ -88,23 +93,30 @@ class ReplacedSource implements ObjectSource {
   }
 }
 
-/** The objects of files and folders; of those written down twice, the first. */
-class PathsSource implements ObjectSource {
+/** Where a change is written down. */
+type ChangeText =
+  { readonly paths: readonly string[]; readonly cwd: string } | { readonly text: string; readonly name: string }
+
+/** The objects of files and folders, or of a text; of those written down twice, the first. */
+class ChangeSource implements ObjectSource {
   readonly name = 'change'
-  readonly #paths: readonly string[]
-  readonly #cwd: string
+  readonly #written: ChangeText
   readonly #places: Pick<ObjectSource, 'locate'>[] = []
   readonly #held = new Map<ObjectKey, MeshObject>()
   readonly #problems: Problem[] = []
 
-  constructor(paths: readonly string[], cwd: string) {
-    this.#paths = paths
-    this.#cwd = cwd
+  constructor(written: ChangeText) {
+    this.#written = written
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    for (const path of this.#paths) {
-      const absolute = resolve(this.#cwd, path)
+    if ('text' in this.#written) {
+      this.#readText(this.#written.text, this.#written.name)
+      return
+    }
+    const { paths, cwd } = this.#written
+    for (const path of paths) {
+      const absolute = resolve(cwd, path)
       const facts = await stat(absolute).catch((error: unknown) => {
         throw unreadable(path, errorMessage(error))
       })
@@ -145,7 +157,11 @@ class PathsSource implements ObjectSource {
     const text = await readFile(absolute, 'utf8').catch((error: unknown) => {
       throw unreadable(path, errorMessage(error))
     })
-    const read = readObjects(text, { file: absolute, decoder: new ObjectDecoder('user', new PatternChecker()) })
+    this.#readText(text, absolute)
+  }
+
+  #readText(text: string, file: string): void {
+    const read = readObjects(text, { file, decoder: new ObjectDecoder('user', new PatternChecker()) })
     this.#take(read.objects, read.problems, read)
   }
 

@@ -17,7 +17,8 @@ export function withShortPlaces(problems: readonly Problem[], cwd: string): read
   )
 }
 
-function shortPath(file: string, cwd: string): string {
+/** A path as people write it from where they are, unless it leads upwards. */
+export function shortPath(file: string, cwd: string): string {
   const nearer = relative(cwd, file)
   return nearer === '' || nearer.startsWith('..') ? file : nearer
 }

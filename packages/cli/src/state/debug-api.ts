@@ -1,6 +1,7 @@
 import { isOsmError, type MeshService } from '@osm-ts/driver-api'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import type {
+  ChangeReport,
   DriverState,
   EndpointWithoutProxy,
   ObjectRef,
@@ -40,6 +41,8 @@ export interface DebugApi {
   readonly problems: () => Promise<readonly Problem[]>
   /** Who signs certificates, and which roots are trusted. */
   readonly certificates: () => Promise<CertificatesReport>
+  /** The last changes and what became of them, the newest first. */
+  readonly pushes: () => Promise<readonly ChangeReport[]>
   /** Drivers that the controller has, or should have. */
   readonly drivers: () => Promise<readonly DriverState[]>
 }
@@ -154,6 +157,13 @@ export function debugApiBy(
       if (report === undefined) throw misunderstood(place, path, 'no certificates')
       return report
     },
+    pushes: async () => {
+      const path = '/debug/pushes'
+      const answer = await get(path)
+      if (!isPlainRecord(answer) || !isListOf(answer['changes'], isChangeReport))
+        throw misunderstood(place, path, 'no list of changes')
+      return answer['changes']
+    },
     drivers: async () => {
       const path = '/debug/drivers'
       const answer = await get(path)
@@ -229,6 +239,15 @@ function isRefusedPeer(value: unknown): value is RefusedPeerStatus {
 
 function isPolicy(value: unknown): value is ExplainedPolicy {
   return isPlainRecord(value) && isPlainRecord(value['proxy']) && isPlainRecord(value['parts'])
+}
+
+function isChangeReport(value: unknown): value is ChangeReport {
+  return (
+    isPlainRecord(value) &&
+    ['change', 'debounceMs', 'recomputeMs'].every((member) => typeof value[member] === 'number') &&
+    ['cause', 'proxies', 'ack', 'queue', 'translate', 'encode', 'send'].every((it) => isPlainRecord(value[it])) &&
+    typeof value['time'] === 'string'
+  )
 }
 
 function isDriverState(value: unknown): value is DriverState {

@@ -64,6 +64,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
     service: async (name) => (await finding).service(name),
     problems: async () => (await finding).problems(),
     certificates: async () => (await finding).certificates(),
+    pushes: async () => (await finding).pushes(),
     drivers: async () => (await finding).drivers(),
   }
 }

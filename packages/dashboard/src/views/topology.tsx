@@ -1,0 +1,223 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+
+import type { ShownProxy, Topology, TopologyEdge, TopologyNode } from '../api.js'
+import { filterTopology, layOut, type Picture, type PlacedEdge, type PlacedNode, readable } from '../layout.js'
+import type { LiveMesh } from '../live-mesh.js'
+import { isTroubled } from '../troubled.js'
+import { Table, Waiting } from './parts.js'
+
+/** Who may call whom: a picture, and the same as a table. */
+export function TopologyView({ live: { topology, proxies = [] } }: { readonly live: LiveMesh }): JSX.Element {
+  const [search, setSearch] = useState('')
+  const [namespace, setNamespace] = useState('')
+  const [onlyTroubled, setOnlyTroubled] = useState(false)
+  const [chosen, setChosen] = useState<string>()
+  const troubled = useMemo(() => troubledNames(proxies), [proxies])
+  const shown = useMemo(() => {
+    if (topology === undefined) return undefined
+    const keeps = (node: TopologyNode): boolean =>
+      `${node.namespace}/${node.name}`.includes(search) &&
+      (namespace === '' || node.namespace === namespace) &&
+      (!onlyTroubled || hasTrouble(node, troubled))
+    const isFiltered = search !== '' || namespace !== '' || onlyTroubled
+    return readable(isFiltered ? filterTopology(topology, keeps) : topology)
+  }, [topology, search, namespace, onlyTroubled, troubled])
+  // The layout takes long, and depends on boxes and arrows alone.
+  const structure = JSON.stringify(
+    shown && [shown.nodes.map(({ id }) => id), shown.edges.map(({ from, to, kind }) => [from, to, kind])],
+  )
+  const picture = useMemo(() => shown && layOut(shown), [structure])
+  if (topology === undefined || shown === undefined || picture === undefined) return <Waiting />
+  const namespaces = [...new Set(topology.nodes.map((node) => node.namespace))].filter((name) => name !== '').sort()
+  const choose = (id: string): void => setChosen(id === chosen ? undefined : id)
+  return (
+    <>
+      <h2>Topology</h2>
+      <div class="bar">
+        <label>
+          Search
+          <input type="search" value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />
+        </label>
+        <label>
+          Namespace
+          <select value={namespace} onChange={({ currentTarget }) => setNamespace(currentTarget.value)}>
+            <option value="">all</option>
+            {namespaces.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={onlyTroubled}
+            onChange={({ currentTarget }) => setOnlyTroubled(currentTarget.checked)}
+          />
+          only problems
+        </label>
+      </div>
+      <div class="sheet">
+        <Drawing picture={picture} troubled={troubled} chosen={chosen} onChoose={choose} />
+        <ul class="legend">
+          <li>blue box: workload</li>
+          <li>grey box: service</li>
+          <li>dashed box: outside the mesh</li>
+          <li>green arrow: may call</li>
+          <li>blue arrow: share of a split</li>
+          <li>dotted arrow: is served by</li>
+        </ul>
+      </div>
+      <Connections topology={shown} chosen={chosen} />
+    </>
+  )
+}
+
+function troubledNames(proxies: readonly ShownProxy[]): ReadonlySet<string> {
+  return new Set(proxies.filter(isTroubled).map(({ name }) => name))
+}
+
+function hasTrouble({ proxies }: TopologyNode, troubled: ReadonlySet<string>): boolean {
+  return proxies.some((name) => troubled.has(name))
+}
+
+interface DrawingProps {
+  readonly picture: Picture
+  readonly troubled: ReadonlySet<string>
+  readonly chosen: string | undefined
+  readonly onChoose: (id: string) => void
+}
+
+function Drawing({ picture: { nodes, edges, width, height }, troubled, chosen, onChoose }: DrawingProps): JSX.Element {
+  if (nodes.length === 0) return <p class="soft">Nothing matches.</p>
+  const isNear = ({ from, to }: TopologyEdge): boolean => chosen === undefined || chosen === from || chosen === to
+  return (
+    <svg
+      class="picture"
+      role="group"
+      aria-label="Topology"
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+    >
+      <defs>
+        <marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">
+          <path d="M0 0 10 5 0 10z" />
+        </marker>
+      </defs>
+      {edges.map((edge) => (
+        <Arrow key={`${edge.from} ${edge.to} ${edge.kind}`} edge={edge} isDim={!isNear(edge)} />
+      ))}
+      {nodes.map((node) => (
+        <Box
+          key={node.id}
+          node={node}
+          isTroubled={hasTrouble(node, troubled)}
+          isChosen={node.id === chosen}
+          onChoose={onChoose}
+        />
+      ))}
+    </svg>
+  )
+}
+
+function Arrow({
+  edge: { kind, points, rules },
+  isDim,
+}: {
+  readonly edge: PlacedEdge
+  readonly isDim: boolean
+}): JSX.Element {
+  const path = points.map(({ x, y }, at) => `${at === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('')
+  const middle = points[Math.floor(points.length / 2)]
+  return (
+    <g class={`${kind}${isDim ? ' dim' : ''}`} aria-hidden="true">
+      <path d={path} marker-end="url(#tip)" />
+      {kind === 'split' && middle !== undefined && (
+        <text class="place" x={middle.x} y={middle.y - 4}>
+          {rules[0]?.request}
+        </text>
+      )}
+    </g>
+  )
+}
+
+interface BoxProps {
+  readonly node: PlacedNode
+  readonly isTroubled: boolean
+  readonly isChosen: boolean
+  readonly onChoose: (id: string) => void
+}
+
+function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Element {
+  const { id, kind, name, namespace, x, y, width, height } = node
+  const classes = ['node', kind, isBad ? 'troubled' : '', isChosen ? 'chosen' : ''].filter((word) => word !== '')
+  return (
+    <g
+      class={classes.join(' ')}
+      role="button"
+      tabindex={0}
+      aria-pressed={isChosen}
+      aria-label={`${namespace === '' ? name : `${name} ${namespace}`}, ${kind}${isBad ? ', has problems' : ''}`}
+      onClick={() => onChoose(id)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' && event.key !== ' ') return
+        event.preventDefault()
+        onChoose(id)
+      }}
+    >
+      <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={kind === 'workload' ? 14 : 3} />
+      <text x={x} y={namespace === '' ? y + 4 : y - 1}>
+        {name}
+      </text>{' '}
+      {namespace !== '' && (
+        <text class="place" x={x} y={y + 14}>
+          {namespace}
+        </text>
+      )}
+    </g>
+  )
+}
+
+/** The arrows as a table, for those who do not see the picture, and for the rules behind them. */
+function Connections({
+  topology: { nodes, edges },
+  chosen,
+}: {
+  readonly topology: Topology
+  readonly chosen: string | undefined
+}): JSX.Element {
+  const named = new Map(
+    nodes.map((node) => [node.id, node.namespace === '' ? node.name : `${node.namespace}/${node.name}`]),
+  )
+  const order = ['access', 'split', 'serves']
+  const shown = edges
+    .filter(({ from, to }) => chosen === undefined || chosen === from || chosen === to)
+    .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
+  const what = { access: 'may call', split: 'sends a share to', serves: 'is served by' } as const
+  const whose = chosen === undefined ? '' : ` of ${named.get(chosen) ?? chosen}`
+  return (
+    <Table
+      caption={`${shown.length} connections${whose}`}
+      columns={['From', 'Relation', 'To', 'Requests', 'Allowed by']}
+    >
+      {shown.map(({ from, to, kind, rules }) => (
+        <tr key={`${from} ${to} ${kind}`}>
+          <td>{named.get(from)}</td>
+          <td class="soft">{what[kind]}</td>
+          <td>{named.get(to)}</td>
+          <td>
+            {rules.map(({ request }) => (
+              <div key={request}>{request}</div>
+            ))}
+          </td>
+          <td>
+            {[...new Set(rules.flatMap(({ allowedBy }) => allowedBy))].map((rule) => (
+              <div key={rule}>{rule}</div>
+            ))}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
