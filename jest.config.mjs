@@ -51,6 +51,8 @@ const tiers = new Map([
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 3 }],
   // Real clients and servers of other projects, through a mesh and beside it.
   ['traffic', { testMatch: ['<rootDir>/e2e/traffic/*.test.ts'], maxWorkers: 2 }],
+  // The page of osm dashboard in a real browser.
+  ['ui', { testMatch: ['<rootDir>/e2e/ui/*.test.ts'], maxWorkers: 1 }],
   // With a real Pipy, which no registry has: PIPY_BIN names one.
   ['pipy', { testMatch: ['<rootDir>/e2e/pipy/**/*.test.ts'], maxWorkers: 2 }],
   [

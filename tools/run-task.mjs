@@ -33,6 +33,7 @@ const tasks = {
     needs: ['packages', 'envoyApi', 'envoy', 'transparent'],
     load: () => import('./tasks/test-traffic.mjs'),
   },
+  'test:ui': { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/test-ui.mjs') },
   'test:pipy': { needs: ['packages', 'envoyApi'], load: () => import('./tasks/test-pipy.mjs') },
   conformance: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/conformance.mjs') },
   registry: { needs: ['packages', 'envoyApi', 'haproxy'], load: () => import('./tasks/registry.mjs') },

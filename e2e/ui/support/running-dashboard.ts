@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const osm = join(root, 'packages/cli/dist/osm.mjs')
+/** No load may reach it. */
+const START_MS = 120_000
+
+/** The bookstore of the demo on a copy of its folder, and its dashboard. */
+export class RunningDashboard {
+  /** The page that `osm demo --dashboard` serves. */
+  readonly ofDemo: string
+  /** The page that `osm dashboard` serves. */
+  readonly url: string
+  /** Folder of the mesh, which may be edited. */
+  readonly mesh: string
+  readonly #folder: string
+  readonly #programs: readonly ChildProcess[]
+
+  private constructor(folder: string, programs: readonly ChildProcess[], urls: { ofDemo: string; url: string }) {
+    this.#folder = folder
+    this.#programs = programs
+    this.mesh = join(folder, 'examples/bookstore/mesh')
+    this.ofDemo = urls.ofDemo
+    this.url = urls.url
+  }
+
+  static async start(): Promise<RunningDashboard> {
+    const folder = mkdtempSync(join(tmpdir(), 'osm-ui-'))
+    cpSync(join(root, 'examples/bookstore'), join(folder, 'examples/bookstore'), {
+      recursive: true,
+      filter: (path) => !path.includes('node_modules') && !path.endsWith('dist'),
+    })
+    const programs: ChildProcess[] = []
+    const start = async (args: readonly string[], pattern: RegExp): Promise<string> => {
+      const child = spawn(process.execPath, [osm, ...args, '--state', join(folder, 'state')], { cwd: folder })
+      programs.push(child)
+      return saidBy(child, pattern)
+    }
+    try {
+      const ofDemo = await start(['demo', '--dashboard'], /^dashboard: (http:\S+)$/m)
+      const options = ['--local-port', '0', '--open-browser=false']
+      const url = await start(['dashboard', ...options], /^(http:\S+)$/m)
+      return new RunningDashboard(folder, programs, { ofDemo, url })
+    } catch (error) {
+      await end(programs, folder)
+      throw error
+    }
+  }
+
+  async stop(): Promise<void> {
+    await end(this.#programs, this.#folder)
+  }
+}
+
+/** What a program says in the form of the pattern, on either output. */
+async function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    const timer = setTimeout(() => reject(new Error(`no ${pattern.source} in:\n${said}`)), START_MS)
+    const hear = (chunk: Buffer): void => {
+      said += chunk.toString()
+      const found = pattern.exec(said)?.[1]
+      if (found === undefined) return
+      clearTimeout(timer)
+      resolve(found)
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.once('close', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`the program ended with ${code ?? 'a signal'}:\n${said}`))
+    })
+  })
+}
+
+async function end(programs: readonly ChildProcess[], folder: string): Promise<void> {
+  await Promise.all(
+    programs.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const closed = new Promise((resolve) => child.once('close', resolve))
+      child.kill('SIGINT')
+      await closed
+    }),
+  )
+  rmSync(folder, { recursive: true, force: true })
+}
