@@ -16,7 +16,7 @@ const features: readonly OptionalFeature[] = [
 /** What this driver enforces, and nothing beyond it. README.md says why the rest is not here. */
 export const capabilities: Capabilities = {
   protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
-  pathMatches: ['exact', 'prefix', 'regex'],
+  pathMatches: ['exact', 'prefix', 'regex', 'segments'],
   headerMatches: ['exact', 'prefix', 'regex', 'present'],
   // HAProxy 2.6 compares the certificate of a server with one name.
   upstreamIdentity: 'serviceName',

@@ -44,6 +44,13 @@ export const optionalFeatures = [
   'plugins',
   'proxy-key-certificates',
   'proxy-certificate-renewal',
+  'query-matches',
+  'route-errors',
+  'route-headers',
+  'route-target-headers',
+  'route-redirects',
+  'route-rewrites',
+  'route-mirrors',
 ] as const
 
 /** One of {@link optionalFeatures}. */
@@ -54,7 +61,7 @@ export interface Capabilities {
   /** Mutual TLS, principals and the deny form are mandatory and therefore not listed. */
   readonly protocols: readonly Protocol[]
   /** Path matchers that the proxy supports, for allow rules and routes. */
-  readonly pathMatches: readonly ('exact' | 'prefix' | 'regex')[]
+  readonly pathMatches: readonly ('exact' | 'prefix' | 'regex' | 'segments')[]
   /** Header matchers that the proxy supports; empty if it cannot match headers. */
   readonly headerMatches: readonly ('exact' | 'prefix' | 'regex' | 'present')[]
   /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, if the proxy does not support more. */

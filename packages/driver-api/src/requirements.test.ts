@@ -12,7 +12,7 @@ import { requirementsOf } from './requirements.js'
 
 const everything: Capabilities = {
   protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
-  pathMatches: ['exact', 'prefix', 'regex'],
+  pathMatches: ['exact', 'prefix', 'regex', 'segments'],
   headerMatches: ['exact', 'prefix', 'regex', 'present'],
   upstreamIdentity: 'principal',
   modes: ['explicit', 'transparent'],
@@ -93,6 +93,35 @@ const inboundHttp = (more: object): Part => ({
 })
 
 /** One element for each requirement there is, with the place where it must be found and whether ignoring it would weaken protection. */
+const routed: Part = {
+  kind: 'outbound',
+  id: 'demo/server|80',
+  service: { namespace: 'demo', name: 'server' },
+  port: 80,
+  protocol: 'http',
+  addresses: [],
+  hosts: [],
+  shortHost: 'server',
+  rules: {
+    kind: 'http',
+    routes: [
+      {
+        match: {
+          path: { type: 'segments', value: '/a' },
+          queryParameters: [{ name: 'q', match: { type: 'exact', value: '1' } }],
+        },
+        targets: [{ upstream: 'u', weight: 1, responseHeaders: { remove: ['x-b'] } }],
+        timeoutMs: 0,
+        errorWeight: 1,
+        requestHeaders: { set: [{ name: 'x-a', value: '1' }] },
+        rewrite: { path: { type: 'prefix', value: '' } },
+        mirrors: [{ upstream: 'u', perMillion: 1 }],
+      },
+      { match: {}, targets: [], timeoutMs: 0, redirect: { status: 302 } },
+    ],
+  },
+}
+
 const cases: readonly (readonly [feature: string, part: Part, pointer: string, security: boolean])[] = [
   ['mode:transparent', proxy, '/mode', false],
   ['mode:explicit', ledger().proxy, '/mode', false],
@@ -281,6 +310,14 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ['egress-tcp', { ...egress, protocol: 'tcp-server-first' }, '/protocol', true],
   ['protocol:tcp-server-first', { ...egress, protocol: 'tcp-server-first' }, '/protocol', true],
   ['path-match:exact', egress, '/routes/0/match/path', true],
+  ['path-match:segments', routed, '/rules/routes/0/match/path', false],
+  ['query-matches', routed, '/rules/routes/0/match/queryParameters', false],
+  ['route-errors', routed, '/rules/routes/0/errorWeight', false],
+  ['route-headers', routed, '/rules/routes/0/requestHeaders', false],
+  ['route-target-headers', routed, '/rules/routes/0/targets/0/responseHeaders', false],
+  ['route-rewrites', routed, '/rules/routes/0/rewrite', false],
+  ['route-mirrors', routed, '/rules/routes/0/mirrors', false],
+  ['route-redirects', routed, '/rules/routes/1/redirect', false],
   ['plugins', { kind: 'extension', id: 'e', class: 'envoy', type: PLUGIN_TYPE, value: {} }, '/value', false],
   ['dns-proxy', { kind: 'dns', id: 'd', ttlSeconds: 1, records: [], upstreamServers: [] }, '', false],
 ]

@@ -5,6 +5,7 @@ import { isHttp } from './policy/protocols.js'
 import type {
   AccessLog,
   LoadBalancing,
+  OutboundMatch,
   OutboundRoute,
   Part,
   PartKind,
@@ -12,7 +13,7 @@ import type {
   Protocol,
   RateLimits,
   RouteLimits,
-  RouteMatch,
+  RoutedPathMatch,
   StringMatch,
 } from './policy/parts.js'
 
@@ -20,7 +21,7 @@ import type {
 export type RequiredFeature =
   | OptionalFeature
   | `protocol:${Protocol}`
-  | `path-match:${'exact' | 'prefix' | 'regex'}`
+  | `path-match:${RoutedPathMatch['type']}`
   | `header-match:${StringMatch['type']}`
   | `mode:${'explicit' | 'transparent'}`
   | `ip-family:${'IPv4' | 'IPv6'}`
@@ -271,11 +272,34 @@ function ofBalancing(policy: LoadBalancing['policy']): readonly Place[] {
 }
 
 function ofRoutes(routes: readonly OutboundRoute[], path: Path): readonly Place[] {
-  return routes.flatMap(({ match }, i) => ofMatch(match, [...path, i, 'match']))
+  return routes.flatMap((route, i) => {
+    const at = [...path, i]
+    return [
+      ...ofMatch(route.match, [...at, 'match']),
+      ...given(route.errorWeight, 'route-errors', ...at, 'errorWeight'),
+      ...given(route.redirect, 'route-redirects', ...at, 'redirect'),
+      ...ofHeaderChanges(route, 'route-headers', at),
+      ...route.targets.flatMap((target, j) => ofHeaderChanges(target, 'route-target-headers', [...at, 'targets', j])),
+      ...given(route.rewrite, 'route-rewrites', ...at, 'rewrite'),
+      ...given(route.mirrors, 'route-mirrors', ...at, 'mirrors'),
+    ]
+  })
 }
 
-function ofMatch({ path: matcher, headers }: RouteMatch, path: Path): readonly Place[] {
+function ofHeaderChanges(
+  { requestHeaders, responseHeaders }: Pick<OutboundRoute, 'requestHeaders' | 'responseHeaders'>,
+  feature: RequiredFeature,
+  path: Path,
+): readonly Place[] {
   return [
+    ...given(requestHeaders, feature, ...path, 'requestHeaders'),
+    ...given(responseHeaders, feature, ...path, 'responseHeaders'),
+  ]
+}
+
+function ofMatch({ path: matcher, headers, queryParameters }: OutboundMatch, path: Path): readonly Place[] {
+  return [
+    ...given(queryParameters, 'query-matches', ...path, 'queryParameters'),
     ...(matcher === undefined ? [] : needs(`path-match:${matcher.type}`, ...path, 'path')),
     ...(headers ?? []).flatMap(({ match }, i) => needs(`header-match:${match.type}`, ...path, 'headers', i)),
   ]

@@ -6,6 +6,7 @@ import { matchesTable } from './regex.js'
 export function matchesText(match, text) {
   if (match.exact !== undefined) return text === match.exact
   if (match.prefix !== undefined) return text.startsWith(match.prefix)
+  if (match.segments !== undefined) return (text + '/').startsWith(match.segments + '/')
   if (match.regex !== undefined) return matchesTable(match.regex, text)
   return match.present === true
 }

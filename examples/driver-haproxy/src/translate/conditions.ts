@@ -1,4 +1,4 @@
-import type { HeaderMatch, PartRef, RouteMatch, StringMatch } from '@osm-ts/driver-api/policy'
+import type { HeaderMatch, OutboundMatch, PartRef, RoutedPathMatch } from '@osm-ts/driver-api/policy'
 
 import { type Pattern, patternsOf } from './expression.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
@@ -28,9 +28,11 @@ export class Conditions {
   /**
    * The terms of a match, all of which must hold. A condition that can't be said holds for no request, and is refused with its place in the part.
    */
-  terms(match: RouteMatch, ref: PartRef, pointer: string): readonly string[] {
+  terms(match: OutboundMatch, ref: PartRef, pointer: string): readonly string[] {
     const terms: string[] = []
-    const { path, methods, headers = [] } = match
+    const { path, methods, headers = [], queryParameters } = match
+    // Parameters of the query are not looked at.
+    if (queryParameters !== undefined) terms.push(NEVER)
     if (path !== undefined)
       terms.push(
         ...this.#reader.attempt(ref, `${pointer}/path`, [NEVER], () =>
@@ -74,12 +76,14 @@ export class Conditions {
     return [single, invert ? `!${text}` : text]
   }
 
-  #text(sample: string, match: Exclude<StringMatch, { readonly type: 'present' }>): string {
+  #text(sample: string, match: RoutedPathMatch): string {
     switch (match.type) {
       case 'exact':
         return this.list([equal(sample, match.value)])
       case 'prefix':
         return match.value === '' ? '{ always_true }' : this.list([`${sample} -m beg -- ${quoted(match.value)}`])
+      case 'segments':
+        return this.list([equal(sample, match.value), `${sample} -m beg -- ${quoted(`${match.value}/`)}`])
       case 'regex': {
         const patterns = patternsOf(match.value)
         if (patterns === undefined)

@@ -1,5 +1,6 @@
 import {
   type OutboundPart,
+  type OutboundRoute,
   type PartInSet,
   type ProxyPart,
   type SocketAddress,
@@ -145,12 +146,14 @@ function destinationOf(
   if (part.rules.kind !== 'http') return UNAVAILABLE
   const [first, ...others] = part.rules.routes
   if (first === undefined) return NOT_FOUND
-  const single = singleOf(first.targets)
+  const single = singleOf(sharedOut(first))
   if (others.length === 0 && Object.keys(first.match).length === 0 && single !== undefined)
     return sectionOf(single.upstream)
   const name = sectionName('to', part.id)
   const isIt = conditions.list([`var(txn.to) -m str -- ${name}`])
-  part.rules.routes.forEach(({ match, targets }, index) => {
+  part.rules.routes.forEach((route, index) => {
+    const { match } = route
+    const targets = sharedOut(route)
     const terms = [isIt, ...conditions.terms(match, ref, `/rules/routes/${index}/match`)]
     const only = singleOf(targets)
     const shared = only === undefined ? shares.of(`${name}:${index}`, targets, sectionOf) : []
@@ -160,6 +163,17 @@ function destinationOf(
     routes.push(`use_backend ${only === undefined ? UNAVAILABLE : sectionOf(only.upstream)} if ${terms.join(' ')}`)
   })
   return name
+}
+
+/** Where requests of a route go: nowhere if it does what the class does not, since they must not go on as if that were not there. */
+function sharedOut({ targets, ...route }: OutboundRoute): readonly WeightedUpstream[] {
+  const changed = [route.requestHeaders, route.responseHeaders, route.redirect, route.rewrite, route.errorWeight]
+  const isPlain =
+    changed.every((change) => change === undefined) &&
+    targets.every(
+      ({ requestHeaders, responseHeaders }) => requestHeaders === undefined && responseHeaders === undefined,
+    )
+  return isPlain ? targets : []
 }
 
 /** The one that gets everything; undefined if there is something to share out, or nothing. */

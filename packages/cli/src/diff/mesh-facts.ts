@@ -1,10 +1,17 @@
 import { formatObjectRef, proxyKeyOfInstance } from '@osm-ts/core'
 import type { MeshService, Principal } from '@osm-ts/driver-api'
-import type { InboundPart, OutboundPart, PartHash, ProxyPolicy, WeightedUpstream } from '@osm-ts/driver-api/policy'
+import type {
+  InboundPart,
+  OutboundPart,
+  OutboundRoute,
+  PartHash,
+  ProxyPolicy,
+  WeightedUpstream,
+} from '@osm-ts/driver-api/policy'
 
 import { formatPercent } from '../output/format.js'
 import { membersOf, partOf } from '../proxy/find-parts.js'
-import { describeMatch } from '../proxy/policy-summary.js'
+import { describeChanges, describeMatch } from '../proxy/policy-summary.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 
 /** A kind of request that a caller may make. */
@@ -117,11 +124,17 @@ function routesOf(part: OutboundPart): readonly Omit<Route, 'caller'>[] {
   const destination = nameOf(part.service, part.port)
   return part.rules.kind === 'tcp'
     ? [{ destination, request: 'any connection', targets: sharesOf(part.rules.targets) }]
-    : part.rules.routes.map(({ match, targets }) => ({
+    : part.rules.routes.map((route) => ({
         destination,
-        request: describeMatch(match),
-        targets: sharesOf(targets),
+        request: describeMatch(route.match),
+        targets: routeEnd(route),
       }))
+}
+
+function routeEnd(route: OutboundRoute): string {
+  const { targets, errorWeight = 0 } = route
+  const errors = errorWeight > 0 ? [{ upstream: 'error 500', weight: errorWeight }] : []
+  return [sharesOf([...targets, ...errors]), describeChanges(route)].filter((text) => text !== '').join('; ')
 }
 
 function sharesOf(targets: readonly WeightedUpstream[]): string {

@@ -1,10 +1,12 @@
 import type {
   HttpAllowRule,
   InboundPart,
+  OutboundMatch,
   OutboundPart,
+  OutboundRoute,
   PartHash,
   ProxyPolicy,
-  RouteMatch,
+  RoutedPathMatch,
   WeightedUpstream,
 } from '@osm-ts/driver-api/policy'
 
@@ -77,8 +79,43 @@ function outboundLines(part: OutboundPart): readonly string[] {
   if (part.rules.kind === 'tcp') return [title, `  any connection                  → ${shares(part.rules.targets)}`]
   return [
     title,
-    ...part.rules.routes.map(({ match, targets }) => `  ${describeMatch(match).padEnd(30)}  → ${shares(targets)}`),
+    ...part.rules.routes.map((route) => `  ${describeMatch(route.match).padEnd(30)}  → ${routeEnd(route)}`),
   ]
+}
+
+function routeEnd(route: OutboundRoute): string {
+  const { targets, errorWeight = 0 } = route
+  const errors = errorWeight > 0 ? [{ upstream: 'error 500', weight: errorWeight }] : []
+  const end = route.redirect === undefined ? shares([...targets, ...errors]) : `redirect ${route.redirect.status}`
+  const changes = describeChanges(route)
+  return changes === '' ? end : `${end} (${changes})`
+}
+
+/** What a route does besides sending requests to upstreams, in a few words; empty if nothing. */
+export function describeChanges({
+  targets,
+  redirect,
+  rewrite,
+  requestHeaders,
+  responseHeaders,
+  mirrors,
+  timeoutMs,
+}: OutboundRoute): string {
+  const changes = {
+    redirect,
+    rewrite,
+    'request headers': requestHeaders,
+    'response headers': responseHeaders,
+    'copies to': mirrors,
+    timeout: timeoutMs > 0 ? `${timeoutMs}ms` : undefined,
+  }
+  const own = targets.filter((target) => target.requestHeaders !== undefined || target.responseHeaders !== undefined)
+  return [
+    ...Object.entries(changes).flatMap(([name, change]) =>
+      change === undefined ? [] : [`${name} ${typeof change === 'string' ? change : JSON.stringify(change)}`],
+    ),
+    ...own.map(({ upstream, weight: _weight, ...headers }) => `for ${upstream} ${JSON.stringify(headers)}`),
+  ].join(', ')
 }
 
 function shares(targets: readonly WeightedUpstream[]): string {
@@ -89,7 +126,7 @@ function shares(targets: readonly WeightedUpstream[]): string {
 }
 
 /** A match as one would say it: `GET /buy-a-book/new`. */
-export function describeMatch({ path, methods, headers = [] }: RouteMatch): string {
+export function describeMatch({ path, methods, headers = [], queryParameters = [] }: OutboundMatch): string {
   const conditions = headers.map(({ name, match, invert }) =>
     match.type === 'present'
       ? `${invert === true ? 'without' : 'with'} ${name}`
@@ -97,8 +134,14 @@ export function describeMatch({ path, methods, headers = [] }: RouteMatch): stri
   )
   const said = [
     methods?.join('|') ?? '',
-    path === undefined ? '' : path.type === 'prefix' ? `${path.value}…` : path.value,
+    path === undefined ? '' : describePath(path),
     ...conditions,
+    ...queryParameters.map(({ name, match }) => `?${name} ${match.type === 'exact' ? '=' : match.type} ${match.value}`),
   ]
   return said.filter((text) => text !== '').join(' ') || 'any request'
+}
+
+function describePath({ type, value }: RoutedPathMatch): string {
+  if (type === 'prefix') return `${value}…`
+  return type === 'segments' ? `${value}[/…]` : value
 }

@@ -61,6 +61,8 @@ function asks(object: MeshObject): readonly Ask[] {
       ]
     case 'HTTPRouteGroup':
       return isOfKind(object, 'HTTPRouteGroup') ? object.spec.matches.flatMap(matchAsks) : []
+    case 'HTTPRoute':
+      return object.spec.rules.flatMap(routeRuleAsks)
     case 'IngressBackend':
     case 'AccessControl':
       return object.spec.backends.map(({ port }, index) => [
@@ -161,4 +163,44 @@ function matchAsks(
       ]),
     ),
   ]
+}
+
+type RouteRule = KindMap['HTTPRoute']['spec']['rules'][number]
+
+function routeRuleAsks({ matches = [], filters = [], backendRefs = [] }: RouteRule, index: number): readonly Ask[] {
+  const at = `spec.rules[${index}]`
+  return [
+    ...matches.flatMap(({ path, headers = [], queryParams }, place): readonly Ask[] => [
+      [
+        `${at}.matches[${place}].path`,
+        `path-match:${pathTypes[path?.type ?? 'PathPrefix']}`,
+        path !== undefined && path.value !== '/',
+      ],
+      ...headers.map(({ type }, position): Ask => [
+        `${at}.matches[${place}].headers[${position}]`,
+        `header-match:${type === 'Exact' ? 'exact' : 'regex'}`,
+        true,
+      ]),
+      [`${at}.matches[${place}].queryParams`, 'query-matches', queryParams],
+    ]),
+    ...filters.flatMap(({ type }, place): readonly Ask[] => {
+      const feature = filterFeatures[type]
+      return feature === undefined ? [] : [[`${at}.filters[${place}]`, feature, true]]
+    }),
+    ...backendRefs.map((backend, place): Ask => [
+      `${at}.backendRefs[${place}].filters`,
+      'route-target-headers',
+      backend.filters,
+    ]),
+  ]
+}
+
+const pathTypes = { Exact: 'exact', PathPrefix: 'segments', RegularExpression: 'regex' } as const
+
+const filterFeatures: Readonly<Partial<Record<string, OptionalFeature>>> = {
+  RequestHeaderModifier: 'route-headers',
+  ResponseHeaderModifier: 'route-headers',
+  RequestRedirect: 'route-redirects',
+  URLRewrite: 'route-rewrites',
+  RequestMirror: 'route-mirrors',
 }

@@ -27,7 +27,7 @@ export const namespaceExpressionBounds: ExpressionSums = Object.freeze({
 })
 
 /** Kinds that have expressions. */
-export const expressionKinds: readonly Kind[] = Object.freeze(['HTTPRouteGroup', 'UpstreamTrafficSetting'])
+export const expressionKinds: readonly Kind[] = Object.freeze(['HTTPRoute', 'HTTPRouteGroup', 'UpstreamTrafficSetting'])
 
 /** An expression of a user, and where in its object it stands. */
 export interface Expression {
@@ -39,6 +39,7 @@ export interface Expression {
 export function expressionsOf(object: Pick<MeshObject, 'kind' | 'spec'>): readonly Expression[] {
   // The checks look at the kind alone, and the spec is that of the kind.
   const whole = object as MeshObject
+  if (isOfKind(whole, 'HTTPRoute')) return gatewayExpressions(whole.spec)
   if (isOfKind(whole, 'HTTPRouteGroup')) return routeExpressions(whole.spec)
   if (isOfKind(whole, 'UpstreamTrafficSetting')) return settingExpressions(whole.spec)
   return []
@@ -98,6 +99,19 @@ function routeExpressions({ matches }: MeshObject<'HTTPRouteGroup'>['spec']): re
       for (const [name, pattern] of Object.entries(header))
         found.push({ path: [...at, 'headers', position, name], pattern })
   }
+  return found
+}
+
+function gatewayExpressions({ rules }: MeshObject<'HTTPRoute'>['spec']): readonly Expression[] {
+  const found: Expression[] = []
+  for (const [index, { matches = [] }] of rules.entries())
+    for (const [place, { path, headers = [], queryParams = [] }] of matches.entries()) {
+      const at = ['spec', 'rules', index, 'matches', place]
+      if (path?.type === 'RegularExpression') found.push({ path: [...at, 'path', 'value'], pattern: path.value })
+      for (const [name, list] of Object.entries({ headers, queryParams }))
+        for (const [position, { type, value }] of list.entries())
+          if (type === 'RegularExpression') found.push({ path: [...at, name, position, 'value'], pattern: value })
+    }
   return found
 }
 

@@ -214,7 +214,7 @@ export class ObjectDecoder {
       typeof written.name === 'string'
         ? written.name
         : (context.sourceText(['metadata', 'name']) ?? String(written.name))
-    const { scope, partial } = kindDefinitions[kind]
+    const { scope, partial, foreign } = kindDefinitions[kind]
     const given =
       typeof written.namespace === 'string' && written.namespace !== '' ? written.namespace : context.defaultNamespace
     const namespace = scope === 'Cluster' ? '' : given
@@ -236,6 +236,7 @@ export class ObjectDecoder {
       labels: this.#texts(written.labels, ['metadata', 'labels'], decoding),
       annotations: this.#texts(written.annotations, ['metadata', 'annotations'], decoding),
       ...(typeof written.generation === 'number' ? { generation: written.generation } : {}),
+      ...(foreign ? creationTime(written.creationTimestamp) : {}),
     }
   }
 
@@ -251,6 +252,12 @@ export class ObjectDecoder {
     // Every member is a text, or the object was refused above.
     return shaped as Readonly<Record<string, string>>
   }
+}
+
+/** Routes of the Gateway API are ordered by age. */
+function creationTime(written: unknown): { readonly createdAt?: string } {
+  const time = typeof written === 'string' ? Date.parse(written) : written instanceof Date ? written.getTime() : NaN
+  return Number.isNaN(time) ? {} : { createdAt: new Date(time).toISOString() }
 }
 
 /** The namespace and name that were written, whatever the kind. */

@@ -12,6 +12,8 @@ export interface ObjectMetadata {
   readonly annotations: Readonly<Record<string, string>>
   /** Counts changes of the spec; only the API server sets it. */
   readonly generation?: number
+  /** When the object was created, RFC 3339. Of kinds whose older objects come first. */
+  readonly createdAt?: string
 }
 
 /** An object of one kind. */

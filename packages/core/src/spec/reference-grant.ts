@@ -1,8 +1,9 @@
 import { kindDefinitions, type Kind } from './schema/kinds.js'
 import type { ReferenceGrantSpec } from './schema/reference-grant.js'
 
-/** Kinds whose objects can change what workloads of other namespaces get. Each has its own switch name in the MeshConfig. */
-export type CrossNamespaceKind = 'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain'
+/** Kinds whose objects can change what workloads of other namespaces get. Those of the mesh itself have a switch in the MeshConfig. */
+export type CrossNamespaceKind =
+  'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain' | 'HTTPRoute'
 
 /**
  * Kinds that are read in the namespace of the control plane although it takes no part in the mesh: those that concern every namespace from there, with
@@ -42,7 +43,7 @@ export const consentNeeded: CrossNamespaceConfig = Object.freeze({
 })
 
 /** The switch of each kind. */
-const switches: Readonly<Record<CrossNamespaceKind, keyof CrossNamespaceConfig>> = {
+const switches: Readonly<Partial<Record<CrossNamespaceKind, keyof CrossNamespaceConfig>>> = {
   Egress: 'egress',
   EgressGateway: 'egressGateway',
   AccessCert: 'accessCert',
@@ -69,7 +70,8 @@ export function isMeshWide(
   { kind, namespace }: CrossReference['from'],
   { osmNamespace, crossNamespace }: Omit<ConsentRule, 'grantsIn'>,
 ): boolean {
-  return namespace === osmNamespace || crossNamespace[switches[kind]]
+  const own = switches[kind]
+  return namespace === osmNamespace || (own !== undefined && crossNamespace[own])
 }
 
 /** True for references within a namespace, from the namespace of the control plane, and those that the other namespace grants. */
@@ -125,6 +127,7 @@ export const grantableReferences: readonly { readonly from: CrossNamespaceKind; 
   { from: 'PluginConfig', to: 'Service' },
   { from: 'AccessCert', to: 'IngressBackend' },
   { from: 'AccessCert', to: 'AccessControl' },
+  { from: 'HTTPRoute', to: 'Service' },
 ]
 
 /** What comes of a rule about an Egress that it must not be about. */

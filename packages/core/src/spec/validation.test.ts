@@ -1448,6 +1448,8 @@ describe('SpecRules', () => {
       'ServiceExport',
       'GlobalTrafficPolicy',
       'WorkloadInstance',
+      // What is wrong with a route shows when policies are computed.
+      'HTTPRoute',
     ]
     expect([...checkedKinds, ...never].sort()).toEqual(allKinds())
   })

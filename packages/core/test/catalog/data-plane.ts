@@ -7,7 +7,8 @@ import type {
   Part,
   PrincipalsPart,
   ProxyPolicy,
-  RouteMatch,
+  OutboundMatch,
+  RoutedPathMatch,
   SetPart,
   StringMatch,
   UpstreamPart,
@@ -133,7 +134,7 @@ function isAllowed(document: ProxyPolicy, hash: string, principal: string): bool
     : (part.principals as readonly string[]).includes(principal)
 }
 
-function matches({ path, methods, headers = [] }: RouteMatch, attempt: Attempt): boolean {
+function matches({ path, methods, headers = [] }: OutboundMatch, attempt: Attempt): boolean {
   if (path !== undefined && !matchesText(path, attempt.path)) return false
   if (methods !== undefined && !methods.includes(attempt.method)) return false
   return headers.every((header) => matchesHeader(header, attempt.headers[header.name]))
@@ -144,12 +145,14 @@ function matchesHeader({ match, invert = false }: HeaderMatch, value: string | u
   return matchesText(match, value) !== invert
 }
 
-function matchesText(match: StringMatch, text: string): boolean {
+function matchesText(match: StringMatch | RoutedPathMatch, text: string): boolean {
   switch (match.type) {
     case 'exact':
       return text === match.value
     case 'prefix':
       return text.startsWith(match.value)
+    case 'segments':
+      return `${text}/`.startsWith(`${match.value}/`)
     case 'regex':
       return RE2JS.compile(match.value).matches(text)
     case 'present':

@@ -7,7 +7,7 @@ import { nameSchema, partHashSchema, portSchema, positiveDurationSchema, protoco
 /** JSON Schema of {@link Capabilities}. */
 export const capabilitiesSchema = closed({
   protocols: list(protocolSchema, 1),
-  pathMatches: list(oneOf('exact', 'prefix', 'regex')),
+  pathMatches: list(oneOf('exact', 'prefix', 'regex', 'segments')),
   headerMatches: list(oneOf('exact', 'prefix', 'regex', 'present')),
   upstreamIdentity: oneOf('principal', 'serviceName'),
   modes: list(oneOf('explicit', 'transparent'), 1),

@@ -5,8 +5,13 @@ import {
   compareBy,
   compareCanonical,
   compareText,
+  type HeaderChanges,
   type HeaderMatch,
   type HttpRateLimitDescriptor,
+  type OutboundMatch,
+  type OutboundRoute,
+  type PathChange,
+  type QueryMatch,
   type RateLimits,
   type RouteLimits,
   type RouteMatch,
@@ -42,12 +47,20 @@ const headerMatch: fc.Arbitrary<HeaderMatch> = fc.record(
 
 const headerMatches = sortedList(headerMatch, compareBy(by('name'), compareCanonical), { minLength: 1 })
 
+const segments = fc.stringMatching(/^\/[a-z]{1,5}(\/[a-z]{1,5})?$/)
+const queryMatch: fc.Arbitrary<QueryMatch> = fc.record({
+  name,
+  match: fc.record({ type: fc.constantFrom('exact' as const, 'regex' as const), value: fc.string() }),
+})
+
+const pathMatch = fc.record({
+  type: fc.constantFrom('exact' as const, 'prefix' as const, 'regex' as const),
+  value: fc.webPath().map((path) => `/${path}`),
+})
+
 export const routeMatch: fc.Arbitrary<RouteMatch> = fc.record(
   {
-    path: fc.record({
-      type: fc.constantFrom('exact' as const, 'prefix' as const, 'regex' as const),
-      value: fc.webPath().map((path) => `/${path}`),
-    }),
+    path: pathMatch,
     methods: sortedList(fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'), compareText, { minLength: 1 }),
     headers: headerMatches,
   },
@@ -119,7 +132,64 @@ export const targets: fc.Arbitrary<readonly WeightedUpstream[]> = sortedList(
   fc.record({ upstream: name, weight: count }),
   by('upstream'),
 )
-export const outboundRoute = fc.record({ match: routeMatch, targets, timeoutMs: fc.nat(60_000) })
+
+const outboundMatch: fc.Arbitrary<OutboundMatch> = fc
+  .tuple(
+    routeMatch,
+    fc.record(
+      {
+        path: fc.record({ type: fc.constant('segments' as const), value: segments }),
+        queryParameters: sortedList(queryMatch, by('name'), { minLength: 1 }),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([match, more]) => ({ ...match, ...more }))
+
+const headerName = fc.stringMatching(/^[a-z][a-z0-9-]{0,7}$/)
+const headerValues = sortedList(fc.record({ name: headerName, value: fc.string() }), by('name'), { minLength: 1 })
+const headerChanges: fc.Arbitrary<HeaderChanges> = fc.oneof(
+  headerValues.map((set) => ({ set })),
+  headerValues.map((add) => ({ add })),
+  sortedList(headerName, compareText, { minLength: 1 }).map((remove) => ({ remove })),
+)
+const pathChange: fc.Arbitrary<PathChange> = fc.record({ type: fc.constant('full' as const), value: segments })
+const changedHeaders = { requestHeaders: headerChanges, responseHeaders: headerChanges }
+const redirectRoute = fc.record(
+  {
+    match: outboundMatch,
+    targets: fc.constant([]),
+    timeoutMs: fc.constant(0),
+    redirect: fc.record(
+      {
+        status: fc.constantFrom(301 as const, 302 as const, 303 as const, 307 as const, 308 as const),
+        scheme: fc.constantFrom('http' as const, 'https' as const),
+        host,
+        port,
+        path: pathChange,
+      },
+      { requiredKeys: ['status'] },
+    ),
+    responseHeaders: headerChanges,
+  },
+  { requiredKeys: ['match', 'targets', 'timeoutMs', 'redirect'] },
+)
+const routeTargets = sortedList(
+  fc.record({ upstream: name, weight: count, ...changedHeaders }, { requiredKeys: ['upstream', 'weight'] }),
+  by('upstream'),
+)
+const targetRoute = fc.record(
+  {
+    match: outboundMatch,
+    targets: routeTargets,
+    timeoutMs: fc.nat(60_000),
+    errorWeight: fc.integer({ min: 1, max: 100 }),
+    ...changedHeaders,
+    rewrite: fc.oneof(fc.record({ host }), fc.record({ path: pathChange })),
+  },
+  { requiredKeys: ['match', 'targets', 'timeoutMs'] },
+)
+export const outboundRoute: fc.Arbitrary<OutboundRoute> = fc.oneof(targetRoute, redirectRoute)
 
 export const meshTls = fc.record({
   mode: fc.constant('mesh' as const),

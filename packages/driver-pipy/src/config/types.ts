@@ -17,7 +17,11 @@ export interface RegexTable {
 
 /** How a text is compared. Exactly one member is there. */
 export type TextMatch =
-  { readonly exact: string } | { readonly prefix: string } | { readonly regex: RegexTable } | { readonly present: true }
+  | { readonly exact: string }
+  | { readonly prefix: string }
+  | { readonly segments: string }
+  | { readonly regex: RegexTable }
+  | { readonly present: true }
 
 /** Conditions of a request; all of them must hold, and those that are absent do. */
 export interface RequestMatch {

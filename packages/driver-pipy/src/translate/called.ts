@@ -86,11 +86,21 @@ function routesOf(
   ref: PartRef,
   pointer: string,
 ): readonly Route[] {
-  return routes.map(({ match, targets, timeoutMs }, i) => ({
-    match: requestMatch(match, reader, ref, `${pointer}/${i}/match`),
-    shares: sharesOf(targets),
-    ...(timeoutMs > 0 ? { timeoutMs } : {}),
+  return routes.map((route, i) => ({
+    match: requestMatch(route.match, reader, ref, `${pointer}/${i}/match`),
+    // A route of which a part cannot be done leads nowhere: requests must not go on as if that part were not there.
+    shares: changesRequests(route) ? [] : sharesOf(route.targets),
+    ...(route.timeoutMs > 0 ? { timeoutMs: route.timeoutMs } : {}),
   }))
+}
+
+/** True if a route does what the capabilities of the class leave out. */
+function changesRequests({ targets, ...route }: OutboundRoute): boolean {
+  const changed = [route.requestHeaders, route.responseHeaders, route.redirect, route.rewrite, route.errorWeight]
+  return (
+    changed.some((change) => change !== undefined) ||
+    targets.some(({ requestHeaders, responseHeaders }) => requestHeaders !== undefined || responseHeaders !== undefined)
+  )
 }
 
 function retriesOf({ retryOn, numRetries, perTryTimeoutMs, backoffBaseIntervalMs }: RetryPolicy): Retries {

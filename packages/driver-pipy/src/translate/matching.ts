@@ -3,7 +3,8 @@ import {
   isIdentityHeader,
   isOrderHeader,
   type PartRef,
-  type RouteMatch,
+  type OutboundMatch,
+  type RoutedPathMatch,
   type StringMatch,
 } from '@osm-ts/driver-api/policy'
 
@@ -19,11 +20,13 @@ const NEVER: TextMatch = { regex: { bounds: [0], next: [[-1]], accepts: [0] } }
  * allows nothing, and never more than was written.
  */
 export function requestMatch(
-  { path, methods, headers }: RouteMatch,
+  { path, methods, headers, queryParameters }: OutboundMatch,
   reader: PolicyReader,
   ref: PartRef,
   pointer: string,
 ): RequestMatch {
+  // Parameters of the query are not looked at.
+  const unseen = queryParameters === undefined ? undefined : { path: NEVER }
   return {
     ...(path === undefined ? {} : { path: textMatch(path, reader, ref, `${pointer}/path`) }),
     ...(methods === undefined ? {} : { methods: [...methods].sort() }),
@@ -36,6 +39,7 @@ export function requestMatch(
             return headerMatch(name, text, invert === true)
           }),
         }),
+    ...unseen,
   }
 }
 
@@ -44,12 +48,19 @@ function headerMatch(name: string, match: TextMatch, invert: boolean): NonNullab
   return invert && match !== NEVER ? { name, match, invert } : { name, match }
 }
 
-function textMatch(match: StringMatch, reader: PolicyReader, ref: PartRef, pointer: string): TextMatch {
+function textMatch(
+  match: StringMatch | RoutedPathMatch,
+  reader: PolicyReader,
+  ref: PartRef,
+  pointer: string,
+): TextMatch {
   switch (match.type) {
     case 'exact':
       return { exact: match.value }
     case 'prefix':
       return { prefix: match.value }
+    case 'segments':
+      return { segments: match.value }
     case 'present':
       return { present: true }
     case 'regex':

@@ -6,7 +6,7 @@ const { bool, bytes, double, string, uint32, uint64 } = scalar
 
 export const enums = {
   protocol: words('Protocol', 'http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'),
-  matchType: words('MatchType', 'exact', 'prefix', 'regex', 'present'),
+  matchType: words('MatchType', 'exact', 'prefix', 'regex', 'present', 'segments'),
   upstreamIdentity: words('UpstreamIdentity', 'principal', 'serviceName'),
   proxyMode: words('ProxyMode', 'explicit', 'transparent'),
   ipFamily: words('IpFamily', 'IPv4', 'IPv6'),

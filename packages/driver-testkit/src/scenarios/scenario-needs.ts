@@ -95,6 +95,7 @@ function isProtocol(appProtocol: string | undefined): appProtocol is Protocol {
 }
 
 function matchersOf({ kind, spec }: ScenarioObject): readonly RequiredFeature[] {
+  if (kind === 'HTTPRoute') return routeMatchersOf(spec as RouteSpec) // scenario files hold valid objects
   if (kind !== 'HTTPRouteGroup') return []
   const { matches = [] } = (spec ?? {}) as { readonly matches?: readonly HttpMatch[] }
   return matches.flatMap(({ pathRegex = '.*', headers = [] }): readonly RequiredFeature[] => [
@@ -105,6 +106,29 @@ function matchersOf({ kind, spec }: ScenarioObject): readonly RequiredFeature[] 
         pattern === '.*' ? ('header-match:present' as const) : (`header-match:${typeOf(pattern)}` as const),
       ),
   ])
+}
+
+interface RouteSpec {
+  readonly rules?: readonly {
+    readonly matches?: readonly {
+      readonly path?: { readonly type?: string; readonly value?: string }
+      readonly headers?: readonly { readonly type?: string }[]
+    }[]
+  }[]
+}
+
+const routePaths: Readonly<Partial<Record<string, RequiredFeature>>> = {
+  Exact: 'path-match:exact',
+  RegularExpression: 'path-match:regex',
+}
+
+function routeMatchersOf({ rules = [] }: RouteSpec): readonly RequiredFeature[] {
+  return rules
+    .flatMap(({ matches = [] }) => matches)
+    .flatMap(({ path, headers = [] }): readonly RequiredFeature[] => [
+      ...(path === undefined || path.value === '/' ? [] : [routePaths[path.type ?? ''] ?? 'path-match:segments']),
+      ...headers.map(({ type }): RequiredFeature => `header-match:${type === 'RegularExpression' ? 'regex' : 'exact'}`),
+    ])
 }
 
 function typeOf(pattern: string): 'exact' | 'regex' {

@@ -33,11 +33,11 @@ const alsoServed: Partial<Record<Kind, readonly string[]>> = {
   TrafficSplit: ['v1alpha2'],
 }
 
-/** Kinds that an API server serves for the mesh: neither those of Kubernetes nor those of local processes. */
+/** Kinds that an API server serves for the mesh: neither those of Kubernetes, nor of the Gateway API, nor of local processes. */
 export function customKinds(): readonly Kind[] {
   return allKinds().filter((kind) => {
-    const { apiVersion, partial } = kindDefinitions[kind]
-    return !partial && !apiVersion.startsWith('standalone.')
+    const { apiVersion, partial, foreign } = kindDefinitions[kind]
+    return !partial && !foreign && !apiVersion.startsWith('standalone.')
   })
 }
 

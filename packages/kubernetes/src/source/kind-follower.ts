@@ -191,7 +191,8 @@ export class KindFollower {
     this.#missing = true
     if (items.length > 0) this.#options.onChange(items.map((before) => ({ before })))
     if (wasMissing) return
-    this.#options.logger.warn({ kind: this.kind }, 'the API server does not serve a kind that the mesh reads')
+    const level = kindDefinitions[this.kind].foreign ? 'info' : 'warn'
+    this.#options.logger[level]({ kind: this.kind }, 'the API server does not serve a kind that the mesh reads')
     this.#options.onPresence()
   }
 

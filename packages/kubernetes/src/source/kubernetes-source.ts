@@ -56,6 +56,8 @@ export interface ServedObject {
   /** True if the API server lets its status be written. */
   readonly hasStatus: boolean
   readonly facts: ObjectFacts
+  /** Absent if it cannot be used. */
+  readonly object?: MeshObject | undefined
 }
 
 /** How often it is looked whether the API server can be reached, in milliseconds. */
@@ -176,12 +178,12 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   served(key: ObjectKey): ServedObject | undefined {
     const [kind = '', namespace = '', name = ''] = key.split('/')
     const followed = this.#kinds.get(kind)
-    const facts = followed?.follower.get(namespace, name)?.facts
+    const { facts, object } = followed?.follower.get(namespace, name) ?? {}
     const served = followed?.follower.served
     if (followed === undefined || facts === undefined || served === undefined) return undefined
     if (!followed.inControlPlane && !this.#isOurs(followed.follower.kind, namespace) && !this.#strays.has(key))
       return undefined
-    return { type: served.type, hasStatus: served.hasStatus, facts }
+    return { type: served.type, hasStatus: served.hasStatus, facts, object }
   }
 
   /** Keys of all objects of custom kinds of this mesh, those that can't be used among them. */
@@ -305,7 +307,9 @@ export class KubernetesSource implements ObjectSource, ClusterView {
 
   /** Problems that are of no object. */
   #general(): readonly Problem[] {
-    const missing = [...this.#kinds.values()].filter(({ follower }) => follower.missing)
+    const missing = [...this.#kinds.values()].filter(
+      ({ follower }) => follower.missing && !kindDefinitions[follower.kind].foreign,
+    )
     return [...missing.map(({ follower }) => missingKind(follower)), ...this.#staleness.problems()]
   }
 

@@ -61,6 +61,7 @@ export function readObject(raw: KubernetesObject, { decoder, kind, type, labels,
       ...(labels && metadata.labels !== undefined ? { labels: metadata.labels } : {}),
       ...(metadata.annotations === undefined ? {} : { annotations: readOf(metadata.annotations) }),
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+      ...(metadata.creationTimestamp === undefined ? {} : { creationTimestamp: metadata.creationTimestamp }),
     },
   }
   const { object, problems } = decoder.decode(written, {

@@ -26,12 +26,21 @@ export interface ObjectStatus {
   readonly reason: string
 }
 
+/** What the status of a route should say of one of its parents. */
+export interface WantedParent {
+  /** As the route names it. */
+  readonly parentRef: object
+  readonly findings: readonly Finding[]
+}
+
 /** What an object's status should say. */
 export interface WantedStatus {
   readonly generation: number | undefined
   readonly findings: readonly Finding[]
   readonly currentStatus: 'committed' | 'error'
   readonly reason: string
+  /** Of routes, whose status speaks of each parent, in place of the conditions. */
+  readonly parents?: readonly WantedParent[]
 }
 
 /**
@@ -44,17 +53,28 @@ export function nextStatus(
   before: unknown,
   now: number,
 ): ObjectStatus {
-  const known = conditionsOf(before)
   const observed = generation === undefined ? {} : { observedGeneration: generation }
-  return {
-    ...observed,
-    conditions: findings.map((finding) => {
-      const earlier = known.find(({ type }) => type === finding.type)
-      const since = earlier?.status === finding.status ? earlier.lastTransitionTime : undefined
-      return { ...finding, ...observed, lastTransitionTime: since ?? inSeconds(now) }
-    }),
-    ...rest,
-  }
+  return { ...observed, conditions: nextConditions(findings, generation, before, now), ...rest }
+}
+
+/**
+ * The conditions to write. One that says the same as before keeps the time since which it does.
+ *
+ * @param before - what holds the conditions as the API server has them, of whatever form
+ */
+export function nextConditions(
+  findings: readonly Finding[],
+  generation: number | undefined,
+  before: unknown,
+  now: number,
+): readonly Condition[] {
+  const known = conditionsOf(before)
+  return findings.map((finding) => {
+    const earlier = known.find(({ type }) => type === finding.type)
+    const since = earlier?.status === finding.status ? earlier.lastTransitionTime : undefined
+    const observed = generation === undefined ? {} : { observedGeneration: generation }
+    return { ...finding, ...observed, lastTransitionTime: since ?? inSeconds(now) }
+  })
 }
 
 /** True if the status says all of that already. Conditions of others may be beside ours. */
@@ -62,7 +82,12 @@ export function saysAll(status: unknown, { generation, findings, currentStatus, 
   if (!isPlainObject(status)) return false
   if (status.observedGeneration !== generation) return false
   if (status.currentStatus !== currentStatus || status.reason !== reason) return false
-  const known = conditionsOf(status)
+  return findingsHold(findings, generation, status)
+}
+
+/** True if the conditions of something say all of that. */
+export function findingsHold(findings: readonly Finding[], generation: number | undefined, holder: unknown): boolean {
+  const known = conditionsOf(holder)
   return findings.every((finding) =>
     known.some(
       (condition) =>

@@ -20,6 +20,7 @@ import { apiVersionOf } from '../resource-types.js'
 import type { ServedObject } from '../source/kubernetes-source.js'
 import { WorkQueue } from '../work-queue.js'
 import { nextStatus, saysAll, type ObjectStatus, type WantedStatus } from './condition.js'
+import { nextRouteStatus, saysParents } from './route-status.js'
 import { refKey, refusalsByObject, summarizeRefusals, wantedStatus, type ObjectRefusals } from './wanted-status.js'
 
 /** Objects whose statuses are written. */
@@ -205,7 +206,11 @@ export class StatusWriter {
     const { api, clock } = this.#options
     const { type, facts } = served
     const { namespace, name } = nameOf(key)
-    const status = inForm(nextStatus(wanted, this.#known(key, served), clock.now()), form)
+    const before = this.#known(key, served)
+    const status =
+      wanted.parents === undefined
+        ? inForm(nextStatus(wanted, before, clock.now()), form)
+        : nextRouteStatus(wanted.parents, wanted.generation, before, clock.now())
     const manifest: KubernetesManifest = {
       apiVersion: apiVersionOf(type),
       kind: type.kind,
@@ -243,7 +248,9 @@ export class StatusWriter {
   }
 
   #says(key: ObjectKey, { facts }: ServedObject, wanted: WantedStatus): boolean {
-    if (saysAll(facts.status, wanted)) return true
+    const { parents, generation } = wanted
+    if (parents === undefined ? saysAll(facts.status, wanted) : saysParents(facts.status, parents, generation))
+      return true
     const written = this.#written.get(key)
     if (written?.uid !== facts.uid || !sameValue(written.wanted, wanted)) return false
     if (sameValue(written.answered, facts.status)) return true
@@ -256,15 +263,18 @@ export class StatusWriter {
     return written?.uid === facts.uid && sameValue(written.before, facts.status) ? written.answered : facts.status
   }
 
-  #wanted(key: ObjectKey, { facts }: ServedObject): WantedStatus {
+  #wanted(key: ObjectKey, { facts, object }: ServedObject): WantedStatus {
     const { kind } = nameOf(key)
     const problems = this.#problems.get(key) ?? []
-    return wantedStatus({ kind, generation: facts.generation, problems, refusals: this.#refusals.get(key) ?? none })
+    const refusals = this.#refusals.get(key) ?? none
+    return wantedStatus({ kind, object, generation: facts.generation, problems, refusals })
   }
 
   #formOf(key: ObjectKey, served: ServedObject): Form {
     // What is of no namespace is of no mesh: leaders of several meshes would write over each other forever.
     if (nameOf(key).namespace === '') return 'none'
+    // The status of a route has no place for what is wrong with it as a whole.
+    if (kindOf(key) === 'HTTPRoute' && served.object === undefined) return 'none'
     return served.hasStatus ? (this.#forms.get(formKey(key, served)) ?? 'conditions') : 'none'
   }
 }

@@ -1,7 +1,8 @@
 import { compareText } from '@osm-ts/driver-api/policy'
-import type { ObjectRef, Problem, ProxyStatus } from '@osm-ts/core'
+import { isOfKind, type MeshObject, type ObjectRef, type Problem, type ProxyStatus } from '@osm-ts/core'
 
 import type { Finding, WantedStatus } from './condition.js'
+import { wantedParents } from './route-status.js'
 
 /** That a proxy refuses something that was made from an object. */
 export interface Refusal {
@@ -23,6 +24,8 @@ export interface ObjectRefusals {
 /** What the status of an object is made from. */
 export interface StatusFacts {
   readonly kind: string
+  /** The object; absent if it cannot be used at all. */
+  readonly object?: MeshObject | undefined
   readonly generation: number | undefined
   readonly problems: readonly Problem[]
   readonly refusals: Omit<ObjectRefusals, 'object'>
@@ -48,7 +51,7 @@ const MAX_TOLD = 512
 const MAX_REFUSALS = 3
 
 /** What the status of an object should say. The same facts give the same words. */
-export function wantedStatus({ kind, generation, problems, refusals }: StatusFacts): WantedStatus {
+export function wantedStatus({ kind, object, generation, problems, refusals }: StatusFacts): WantedStatus {
   const restart = kind === 'MeshConfig' ? problems.filter(({ code }) => code === RESTART_CODE) : []
   const own = problems.filter((problem) => !restart.includes(problem))
   const errors = own.filter(({ severity }) => severity === 'error')
@@ -61,6 +64,9 @@ export function wantedStatus({ kind, generation, problems, refusals }: StatusFac
     findings,
     currentStatus: fault === undefined ? 'committed' : 'error',
     reason: fault === undefined ? COMMITTED : fault.message,
+    ...(object !== undefined && isOfKind(object, 'HTTPRoute')
+      ? { parents: wantedParents(object, problems, programmed) }
+      : {}),
   }
 }
 

@@ -41,17 +41,18 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
     path: path.ok ? path.path : sentPath(question.path ?? '/'),
     method: question.method ?? 'GET',
     headers: lowerNames(question.headers ?? {}),
+    query: (question.path ?? '').split('?').slice(1).join('?'),
   }
   const client = new PolicySides(computation).client(from, { ...to, port: port.port })
   const served = { ...request, readings: path.ok ? path.readings : [] }
   const judged =
     client === undefined
       ? []
-      : chosenUpstreams(client.outbound, request).flatMap((id) => {
+      : chosenUpstreams(client.outbound, served).flatMap(({ upstream: id, request: sent }) => {
           const upstream = client.upstream(id)
           if (upstream?.service === undefined) return []
           const { hasRoute } = client
-          return decisionsAt(context, { from, hasRoute, service: upstream.service, upstream, request: served })
+          return decisionsAt(context, { from, hasRoute, service: upstream.service, upstream, request: sent })
         })
   // Sidecars of the called side refuse paths. Where there is none, no one does.
   if (refused !== undefined && !judged.some(({ plaintext }) => plaintext)) return refusal(refused)

@@ -1,4 +1,10 @@
-import { isIdentityHeader, isOrderHeader, type RouteMatch, type StringMatch } from '@osm-ts/driver-api/policy'
+import {
+  isIdentityHeader,
+  isOrderHeader,
+  type OutboundMatch,
+  type RoutedPathMatch,
+  type StringMatch,
+} from '@osm-ts/driver-api/policy'
 import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { RE2JS } from 're2js'
 
@@ -11,15 +17,20 @@ export interface MatchableRequest {
   readonly method: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
+  /** Without the question mark; absent or empty if there is none. */
+  readonly query?: string
 }
 
 /** True if the route of a policy takes the request, as sidecars decide it. */
-export function matchesRoute(match: RouteMatch, request: MatchableRequest): boolean {
+export function matchesRoute(match: OutboundMatch, request: MatchableRequest): boolean {
   return unmetConditions(match, request).length === 0
 }
 
 /** Conditions of a route that a request does not meet, in words; empty if it meets all. */
-export function unmetConditions({ path, methods, headers = [] }: RouteMatch, request: MatchableRequest): string[] {
+export function unmetConditions(
+  { path, methods, headers = [], queryParameters = [] }: OutboundMatch,
+  request: MatchableRequest,
+): string[] {
   const unmet: string[] = []
   if (path !== undefined && !takes(path, request.path)) unmet.push(`the path must ${wanted(path)}`)
   // An exact condition looks at the path as it was sent alone.
@@ -36,7 +47,16 @@ export function unmetConditions({ path, methods, headers = [] }: RouteMatch, req
     const isMet = value === undefined ? invert && match.type === 'present' : takes(match, value) !== invert
     if (!isMet) unmet.push(`header ${name} ${removed ?? `must ${invert ? 'not ' : ''}${wanted(match)}`}`)
   }
+  for (const { name, match } of queryParameters) {
+    const value = firstParameter(request.query ?? '', name)
+    if (value === undefined || !takes(match, value)) unmet.push(`query parameter ${name} must ${wanted(match)}`)
+  }
   return unmet
+}
+
+function firstParameter(query: string, name: string): string | undefined {
+  const found = query.split('&').find((parameter) => parameter === name || parameter.startsWith(`${name}=`))
+  return found?.slice(name.length + 1)
 }
 
 /** Why sidecars remove a header before a rule is evaluated; undefined if they do not. */
@@ -46,12 +66,14 @@ function removal(name: string): string | undefined {
   return undefined
 }
 
-function takes(match: StringMatch, text: string): boolean {
+function takes(match: StringMatch | RoutedPathMatch, text: string): boolean {
   switch (match.type) {
     case 'exact':
       return text === match.value
     case 'prefix':
       return text.startsWith(match.value)
+    case 'segments':
+      return text === match.value || text.startsWith(`${match.value}/`)
     case 'regex':
       return RE2JS.matches(match.value, text)
     case 'present':
@@ -59,12 +81,13 @@ function takes(match: StringMatch, text: string): boolean {
   }
 }
 
-function wanted(match: StringMatch): string {
+function wanted(match: StringMatch | RoutedPathMatch): string {
   switch (match.type) {
     case 'exact':
     case 'regex':
       return `match ${match.value || 'the empty value'}`
     case 'prefix':
+    case 'segments':
       return `begin with ${match.value}`
     case 'present':
       return 'be there'

@@ -10,7 +10,9 @@ import {
   egressSourcesOf,
   gatewayServicesOf,
   openedServicesOf,
+  parentsOf,
   retrySourceOf,
+  routeBackendsOf,
   ruledEgressesOf,
   settingHostCandidates,
   sourcesOf,
@@ -22,6 +24,8 @@ export interface IndexedBy {
   readonly targetsBySource: KindMap['TrafficTarget']
   readonly splitsByApex: KindMap['TrafficSplit']
   readonly splitsByBackend: KindMap['TrafficSplit']
+  readonly routesByParent: KindMap['HTTPRoute']
+  readonly routesByBackend: KindMap['HTTPRoute']
   readonly ingressByService: KindMap['IngressBackend']
   readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
@@ -57,6 +61,8 @@ const indexDefinitions: IndexDefinitions = {
     },
   },
   splitsByBackend: { kind: 'TrafficSplit', keysOf: (split) => names(backendsOf(split)) },
+  routesByParent: { kind: 'HTTPRoute', keysOf: (route) => names(parentsOf(route)) },
+  routesByBackend: { kind: 'HTTPRoute', keysOf: (route) => names(routeBackendsOf(route)) },
   ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
@@ -91,6 +97,8 @@ export class PolicyIndexes {
       targetsBySource: create(indexDefinitions.targetsBySource.keysOf),
       splitsByApex: create(indexDefinitions.splitsByApex.keysOf),
       splitsByBackend: create(indexDefinitions.splitsByBackend.keysOf),
+      routesByParent: create(indexDefinitions.routesByParent.keysOf),
+      routesByBackend: create(indexDefinitions.routesByBackend.keysOf),
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
@@ -112,12 +120,15 @@ export class PolicyIndexes {
     const targets = edited('TrafficTarget')
     const splits = edited('TrafficSplit')
     const gateways = edited('EgressGateway')
+    const routes = edited('HTTPRoute')
     const { targetsByDestination, targetsBySource, splitsByApex, splitsByBackend } = this.#indexes
     return new PolicyIndexes({
       targetsByDestination: targetsByDestination.with(targets),
       targetsBySource: targetsBySource.with(targets),
       splitsByApex: splitsByApex.with(splits),
       splitsByBackend: splitsByBackend.with(splits),
+      routesByParent: this.#indexes.routesByParent.with(routes),
+      routesByBackend: this.#indexes.routesByBackend.with(routes),
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),

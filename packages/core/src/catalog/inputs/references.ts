@@ -35,6 +35,27 @@ export function backendsOf(split: KindMap['TrafficSplit']): readonly MeshService
   return split.spec.backends.map(({ service }) => ({ namespace, name: service }))
 }
 
+/** Services that a route is attached to, in the order of the object. */
+export function parentsOf({ metadata, spec }: KindMap['HTTPRoute']): readonly MeshService[] {
+  return spec.parentRefs
+    .filter((parent) => isService(parent) && (parent.namespace ?? metadata.namespace) === metadata.namespace)
+    .map(({ name }) => ({ namespace: metadata.namespace, name }))
+}
+
+/** Services that get requests or copies from a route, in the order of the object; a service may be named more than once. */
+export function routeBackendsOf({ metadata, spec }: KindMap['HTTPRoute']): readonly MeshService[] {
+  return spec.rules.flatMap(({ backendRefs = [], filters = [] }) =>
+    [...backendRefs, ...filters.flatMap(({ requestMirror }) => requestMirror?.backendRef ?? [])]
+      .filter(isService)
+      .map(({ namespace = metadata.namespace, name }) => ({ namespace, name })),
+  )
+}
+
+/** True if a reference of a route is to a Service. */
+export function isService({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
+  return group === '' && kind === 'Service'
+}
+
 /** Services that an IngressBackend or AccessControl opens. */
 export function openedServicesOf({
   metadata,

@@ -4,6 +4,7 @@ import type { Spec } from './common.js'
 import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from './core-v1.js'
 import { ExternalWorkloadSpecSchema } from './external-workload.js'
 import { MeshConfigSpecSchema } from './mesh-config.js'
+import { HTTPRouteSpecSchema } from './gateway.js'
 import { MeshRootCertificateSpecSchema } from './mesh-root-certificate.js'
 import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
 import { PluginChainSpecSchema, PluginConfigSpecSchema, PluginSpecSchema } from './plugin.js'
@@ -38,6 +39,8 @@ export interface KindDefinition<S extends TSchema = TSchema> {
   readonly writtenBy: 'user' | 'runtime'
   /** True for kinds of Kubernetes itself, of which the schema is a part: unknown fields are not reported. */
   readonly partial: boolean
+  /** True for kinds whose definitions clusters get from elsewhere, or not at all. The mesh installs none, and does without. */
+  readonly foreign: boolean
   readonly spec: S
 }
 
@@ -46,6 +49,7 @@ interface KindOptions {
   readonly short?: readonly string[]
   readonly scope?: 'Cluster'
   readonly writtenBy?: 'runtime'
+  readonly foreign?: true
 }
 
 function define<S extends TSchema>(
@@ -63,6 +67,7 @@ function define<S extends TSchema>(
     scope: options.scope ?? 'Namespaced',
     writtenBy: options.writtenBy ?? 'user',
     partial: apiVersion === 'v1',
+    foreign: options.foreign ?? false,
     spec,
   }
 }
@@ -93,6 +98,10 @@ export const kindDefinitions = {
   TrafficSplit: define('split.smi-spec.io/v1alpha4', 'trafficsplits', TrafficSplitSpecSchema, {
     also: ['v1alpha3', 'v1alpha2', 'v1alpha1'],
     short: ['ts'],
+  }),
+  HTTPRoute: define('gateway.networking.k8s.io/v1', 'httproutes', HTTPRouteSpecSchema, {
+    also: ['v1beta1'],
+    foreign: true,
   }),
   MeshConfig: define(`${config}/v1alpha2`, 'meshconfigs', MeshConfigSpecSchema, {
     also: ['v1alpha1'],

@@ -8,14 +8,15 @@ export function checkNames({ proxy }: ProxyPolicy, view: PolicyView, issues: Iss
   const outbound = new Map(view.outbound.map(({ part }) => [part.id, part]))
   const egress = new Set(view.egress.map(({ part }) => part.id))
   const upstreams = new Map(view.upstreams.map(({ part }) => [part.id, part]))
-  const knownUpstreams = (targets: readonly WeightedUpstream[], at: IssueList): void => {
+  const knownUpstreams = (targets: readonly Pick<WeightedUpstream, 'upstream'>[], at: IssueList): void => {
     targets.forEach(({ upstream }, index) => {
       at.expect(upstreams.has(upstream), `/${index}/upstream`, `${upstream} is not among the upstreams`)
     })
   }
   const knownRoutes = (routes: readonly OutboundRoute[], at: IssueList): void => {
-    routes.forEach(({ targets }, index) => {
+    routes.forEach(({ targets, mirrors = [] }, index) => {
       knownUpstreams(targets, at.below(index, 'targets'))
+      knownUpstreams(mirrors, at.below(index, 'mirrors'))
     })
   }
   for (const { part, pointer } of view.outbound) {

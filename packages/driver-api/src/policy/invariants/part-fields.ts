@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
-import { MAX_COUNT } from '../../schema/common.js'
 import type { IssueList } from '../issues.js'
 import { isHttp } from '../protocols.js'
+import { checkRoutes, weights } from './route-fields.js'
 import type {
   EgressPart,
   EndpointsPart,
@@ -160,9 +160,7 @@ function checkOutbound(part: OutboundPart, issues: IssueList): void {
   issues.expect(fits, '/rules/kind', `does not fit protocol ${part.protocol}`)
   if (part.rules.kind === 'tcp') weights(part.rules.targets, issues.below('rules', 'targets'))
   else {
-    part.rules.routes.forEach((route, index) => {
-      weights(route.targets, issues.below('rules', 'routes', index, 'targets'))
-    })
+    checkRoutes(part.rules.routes, issues.below('rules', 'routes'))
   }
 }
 
@@ -222,9 +220,7 @@ function checkEgress(part: EgressPart, issues: IssueList): void {
   part.cidrs.forEach((range, index) => {
     cidr(range, issues.below('cidrs', index))
   })
-  part.routes.forEach((route, index) => {
-    weights(route.targets, issues.below('routes', index, 'targets'))
-  })
+  checkRoutes(part.routes, issues.below('routes'))
   weights(part.targets, issues.below('targets'))
 }
 
@@ -232,12 +228,6 @@ function rateLimits(limits: RateLimits | undefined, http: boolean, issues: Issue
   if (limits === undefined || http) return
   issues.expect(limits.http === undefined, '/http', 'is for HTTP ports')
   issues.expect(limits.globalHttp === undefined, '/globalHttp', 'is for HTTP ports')
-}
-
-/** Proxies hold the sum of all weights of a list in 32 bits. */
-function weights(items: readonly { readonly weight: number }[], issues: IssueList): void {
-  const total = items.reduce((subtotal, { weight }) => subtotal + weight, 0)
-  issues.expect(total <= MAX_COUNT, '', `weights must not sum to more than ${MAX_COUNT}`)
 }
 
 function addresses(list: readonly string[], issues: IssueList): void {

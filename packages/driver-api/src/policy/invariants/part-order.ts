@@ -3,6 +3,7 @@ import { compareAllowRules, compareBy, compareCanonical, compareText, firstUnsor
 import type {
   InboundPart,
   IngressPart,
+  OutboundMatch,
   OutboundRoute,
   Part,
   PolicyEndpoint,
@@ -11,6 +12,7 @@ import type {
   RateLimits,
   RouteLimits,
   RouteMatch,
+  RouteTarget,
   SocketAddress,
   UpstreamPart,
   UpstreamTls,
@@ -139,9 +141,28 @@ function checkTls(tls: UpstreamTls, issues: IssueList): void {
 
 function checkRoutes(routes: readonly OutboundRoute[], issues: IssueList): void {
   routes.forEach((route, index) => {
-    checkMatch(route.match, issues.below(index, 'match'))
-    targets(route.targets, issues.below(index, 'targets'))
+    const place = (...path: (string | number)[]): IssueList => issues.below(index, ...path)
+    checkMatch(route.match, place('match'))
+    sorted(route.targets, targetOrder, place('targets'))
+    checkHeaderChanges(route, issues.below(index))
+    route.targets.forEach((target, position) => {
+      checkHeaderChanges(target, place('targets', position))
+    })
+    sorted(route.mirrors, by('upstream'), place('mirrors'))
   })
+}
+
+const targetOrder: Compare<RouteTarget> = compareBy(by('upstream'), compareCanonical)
+
+function checkHeaderChanges(
+  changes: Pick<OutboundRoute, 'requestHeaders' | 'responseHeaders'>,
+  issues: IssueList,
+): void {
+  for (const message of ['requestHeaders', 'responseHeaders'] as const) {
+    sorted(changes[message]?.set, by('name'), issues.below(message, 'set'))
+    sorted(changes[message]?.add, by('name'), issues.below(message, 'add'))
+    texts(changes[message]?.remove, issues.below(message, 'remove'))
+  }
 }
 
 function checkRateLimits(limits: RateLimits | undefined, issues: IssueList): void {
@@ -170,9 +191,10 @@ function checkDescriptor(
 
 const headerOrder: Compare<NonNullable<RouteMatch['headers']>[number]> = compareBy(by('name'), compareCanonical)
 
-function checkMatch(match: RouteMatch, issues: IssueList): void {
+function checkMatch(match: OutboundMatch, issues: IssueList): void {
   texts(match.methods, issues.below('methods'))
   sorted(match.headers, headerOrder, issues.below('headers'))
+  sorted(match.queryParameters, by('name'), issues.below('queryParameters'))
 }
 
 function matches(list: readonly RouteMatch[], issues: IssueList): void {

@@ -1,7 +1,7 @@
 import type { MeshService, Principal, ServiceIdentity } from '../../identity.js'
 import type { ActiveHealthCheck, ConnectionLimits, LoadBalancing, StatisticalCircuitBreaker } from './limits.js'
-import type { RouteMatch } from './matching.js'
-import type { CredentialRef, Locality, Protocol, SocketAddress } from './values.js'
+import type { OutboundMatch } from './matching.js'
+import type { CredentialRef, HttpHeader, Locality, Protocol, SocketAddress } from './values.js'
 
 /** A share of the traffic. */
 export interface WeightedUpstream {
@@ -11,14 +11,84 @@ export interface WeightedUpstream {
   readonly weight: number
 }
 
+/** Changes of the headers of a request or a response. At least one member; lists are never empty. No header is in two of them. */
+export interface HeaderChanges {
+  /** Replaces all values. Sorted by name, in lower case, each name once. */
+  readonly set?: readonly HttpHeader[]
+  /** Adds a value. Sorted by name, in lower case, each name once. */
+  readonly add?: readonly HttpHeader[]
+  /** Removes all values. Names in lower case, sorted. */
+  readonly remove?: readonly string[]
+}
+
+/** A share of requests, with what is changed for this share alone, after the changes of the route. */
+export interface RouteTarget extends WeightedUpstream {
+  /** Changes of requests. */
+  readonly requestHeaders?: HeaderChanges
+  /** Changes of responses. */
+  readonly responseHeaders?: HeaderChanges
+}
+
+/** A new path. The query stays as it is. */
+export type PathChange =
+  /** The whole path. */
+  | { readonly type: 'full'; readonly value: string }
+  /**
+   * In place of the segments that the match of the route names, or in front of the path if the match has no path. Begins with `/` and does not end with it;
+   * the empty text takes the segments away. The match has no path of another type.
+   */
+  | { readonly type: 'prefix'; readonly value: string }
+
+/** An answer that sends the client elsewhere. What is absent stays as it is in the request. */
+export interface RouteRedirect {
+  /** Status of the answer. */
+  readonly status: 301 | 302 | 303 | 307 | 308
+  /** Scheme. */
+  readonly scheme?: 'http' | 'https'
+  /** Host name, without a port. With it, the port is `port` or that of the scheme. */
+  readonly host?: string
+  /** Port. */
+  readonly port?: number
+  /** Path. */
+  readonly path?: PathChange
+}
+
+/** What is changed in requests before they are sent on. At least one member. */
+export interface RouteRewrite {
+  /** Host name of the request. */
+  readonly host?: string
+  /** Path of the request. */
+  readonly path?: PathChange
+}
+
+/** Where copies of requests are sent; their responses are dropped. */
+export interface RouteMirror {
+  /** Id of an `upstream` part. */
+  readonly upstream: string
+  /** How many requests of a million are copied, 1 to 1,000,000. */
+  readonly perMillion: number
+}
+
 /** One HTTP route of a called service. */
 export interface OutboundRoute {
   /** Which requests. */
-  readonly match: RouteMatch
-  /** Sorted by upstream; weights sum to more than 0, else requests are answered 503. */
-  readonly targets: readonly WeightedUpstream[]
+  readonly match: OutboundMatch
+  /** Sorted by upstream, then by canonical JSON; weights sum to more than 0, with `errorWeight`, else requests are answered 503. */
+  readonly targets: readonly RouteTarget[]
   /** Longest time until the answer is complete, in milliseconds; 0 means none. */
   readonly timeoutMs: number
+  /** The share of requests that is answered 500, relative to the sum of it and the weights of `targets`; at least 1. Absent: none. */
+  readonly errorWeight?: number
+  /** Every request is answered by this redirect. There are no targets, no other changes, and no errors. */
+  readonly redirect?: RouteRedirect
+  /** Changes of requests. */
+  readonly requestHeaders?: HeaderChanges
+  /** Changes of responses. */
+  readonly responseHeaders?: HeaderChanges
+  /** Changes of the host and the path of requests. */
+  readonly rewrite?: RouteRewrite
+  /** Copies of requests, as they are sent on. Sorted by upstream, never empty. */
+  readonly mirrors?: readonly RouteMirror[]
 }
 
 /** Where traffic to a called service goes. */

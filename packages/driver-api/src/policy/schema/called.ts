@@ -13,6 +13,7 @@ import {
   nameSchema,
   partHashSchema,
   portSchema,
+  positiveCountSchema,
   positiveDurationSchema,
   principalSchema,
   protocolSchema,
@@ -23,13 +24,68 @@ import {
   activeHealthCheckSchema,
   connectionLimitsSchema,
   loadBalancingSchema,
+  outboundMatchSchema,
   retryPolicySchema,
   routeMatchSchema,
   statisticalCircuitBreakerSchema,
 } from './rules.js'
 
 const targets = list(closed({ upstream: nameSchema, weight: countSchema }))
-const routes = list(closed({ match: routeMatchSchema, targets, timeoutMs: durationSchema }))
+
+const changedHeaderName = Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9a-z-]+$" })
+const changedHeaders = Type.Optional(list(closed({ name: changedHeaderName, value: Type.String() }), 1))
+
+/** Schema of {@link HeaderChanges}. */
+const headerChangesSchema = Type.Object(
+  { set: changedHeaders, add: changedHeaders, remove: Type.Optional(list(changedHeaderName, 1)) },
+  { additionalProperties: false, minProperties: 1 },
+)
+
+const headerChanges = {
+  requestHeaders: Type.Optional(headerChangesSchema),
+  responseHeaders: Type.Optional(headerChangesSchema),
+}
+
+const changedPath = Type.Optional(
+  Type.Union([
+    closed({ type: Type.Literal('full'), value: Type.String({ pattern: '^/' }) }),
+    closed({ type: Type.Literal('prefix'), value: Type.String({ pattern: '^(/.*[^/])?$' }) }),
+  ]),
+)
+
+/** Schema of {@link OutboundRoute}. */
+const outboundRouteSchema = closed({
+  match: outboundMatchSchema,
+  targets: list(closed({ upstream: nameSchema, weight: countSchema, ...headerChanges })),
+  timeoutMs: durationSchema,
+  errorWeight: Type.Optional(positiveCountSchema),
+  redirect: Type.Optional(
+    closed({
+      status: Type.Union([
+        Type.Literal(301),
+        Type.Literal(302),
+        Type.Literal(303),
+        Type.Literal(307),
+        Type.Literal(308),
+      ]),
+      scheme: Type.Optional(oneOf('http', 'https')),
+      host: Type.Optional(hostSchema),
+      port: Type.Optional(portSchema),
+      path: changedPath,
+    }),
+  ),
+  ...headerChanges,
+  rewrite: Type.Optional(
+    Type.Object(
+      { host: Type.Optional(hostSchema), path: changedPath },
+      { additionalProperties: false, minProperties: 1 },
+    ),
+  ),
+  mirrors: Type.Optional(
+    list(closed({ upstream: nameSchema, perMillion: Type.Integer({ minimum: 1, maximum: 1_000_000 }) }), 1),
+  ),
+})
+const routes = list(outboundRouteSchema)
 
 /** Schema of {@link OutboundPart}. */
 export const outboundPartSchema = closed({

@@ -24,6 +24,17 @@ const stringMatchSchema = Type.Union([exactMatch, prefixMatch, regexMatch, close
 /** Schema of {@link PathMatch}. */
 const pathMatchSchema = Type.Union([exactMatch, prefixMatch, regexMatch])
 
+/** Schema of {@link RoutedPathMatch}. */
+const routedPathMatchSchema = Type.Union([
+  exactMatch,
+  prefixMatch,
+  regexMatch,
+  closed({ type: Type.Literal('segments'), value: Type.String({ pattern: '^/.*[^/]$|^/[^/]$' }) }),
+])
+
+/** Schema of {@link QueryMatch}. */
+const queryMatchSchema = closed({ name: nameSchema, match: Type.Union([exactMatch, regexMatch]) })
+
 const matchedHeaderName = Type.String({ pattern: "^:?[!#$%&'*+.^_`|~0-9a-z-]+$" })
 
 /** Schema of {@link HeaderMatch}. */
@@ -33,11 +44,19 @@ const headerMatchSchema = closed({
   invert: Type.Optional(Type.Boolean()),
 })
 
-/** Schema of {@link RouteMatch}. */
-export const routeMatchSchema = closed({
-  path: Type.Optional(pathMatchSchema),
+const conditions = {
   methods: Type.Optional(list(Type.String({ pattern: '^[A-Z][A-Z0-9_-]*$' }), 1)),
   headers: Type.Optional(list(headerMatchSchema, 1)),
+}
+
+/** Schema of {@link RouteMatch}. */
+export const routeMatchSchema = closed({ path: Type.Optional(pathMatchSchema), ...conditions })
+
+/** Schema of {@link OutboundMatch}. */
+export const outboundMatchSchema = closed({
+  path: Type.Optional(routedPathMatchSchema),
+  ...conditions,
+  queryParameters: Type.Optional(list(queryMatchSchema, 1)),
 })
 
 /** Schema of {@link TokenBucket}. */

@@ -51,6 +51,8 @@ export const names = {
 
   callersSecret: (id: string) => `${CALLERS_SECRET_PREFIX}${id}`,
   localCluster: (id: string) => `${id}|local`,
+  /** No cluster has this name, so that its share of requests is answered by an error. */
+  missingCluster: 'missing-outbound',
   passthroughCluster: 'passthrough-outbound',
   forwardProxyCluster: 'forward-proxy-outbound',
   tunnelledCluster: (upstream: string, tunnel: string) => `${upstream}|${tunnel}`,

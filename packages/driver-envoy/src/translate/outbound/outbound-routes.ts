@@ -1,8 +1,18 @@
-import { compareText, type OutboundPart, type OutboundRoute, type RetryPolicy } from '@osm-ts/driver-api/policy'
+import {
+  compareBy,
+  compareCanonical,
+  compareText,
+  type OutboundPart,
+  type OutboundRoute,
+  type RetryPolicy,
+  type RouteTarget,
+} from '@osm-ts/driver-api/policy'
 import {
   type RetryPolicySchema,
+  RouteAction_ClusterNotFoundResponseCode as NotFoundCode,
   type RouteSchema,
   VirtualHostSchema,
+  type WeightedCluster_ClusterWeightSchema,
 } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 
@@ -14,7 +24,7 @@ import { type HeaderMatcherInit, headerValue, routeMatch } from '../routing/matc
 import { fullHostName, names } from '../encoding/names.js'
 import { breakerOfCluster } from '../upstreams/statistical-breaker.js'
 import { closingFilter, WITHOUT_HOST } from './shared-chains.js'
-import { positiveWeights } from '../routing/weights.js'
+import { headerChanges, mirrorPolicies, redirectAction, rewriteFields } from './route-actions.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
@@ -114,32 +124,57 @@ function routeConfiguration(
  * @param givenHost - present: only for requests that came without a host, which are given this one
  */
 export function weightedRoute(
-  { match, targets, timeoutMs }: OutboundRoute,
+  route: OutboundRoute,
   breakers: BreakersByCluster = NO_BREAKERS,
   givenHost?: string,
 ): RouteInit {
-  const { headers = [], ...matched } = routeMatch(match)
-  const clusters = positiveWeights(targets).map((share) => {
-    const breaker = breakers.get(share.name)
-    return breaker === undefined
-      ? share
-      : { ...share, typedPerFilterConfig: breakerOfCluster(breaker.upstream, breaker.settings) }
-  })
+  const { headers = [], ...matched } = routeMatch(route.match)
   return {
     match: { ...matched, headers: givenHost === undefined ? headers : [...headers, withoutHost()] },
-    action:
-      clusters.length === 0
-        ? { case: 'directResponse', value: { status: 503 } }
-        : {
-            case: 'route',
-            value: {
-              clusterSpecifier: { case: 'weightedClusters', value: { clusters } },
-              timeout: duration(timeoutMs),
-              ...(givenHost === undefined ? {} : { hostRewriteSpecifier: oneOf('hostRewriteLiteral', givenHost) }),
-              // Only clusters that balance by hash look at it.
-              hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],
-            },
-          },
+    action: routeAction(route, breakers, givenHost),
+    ...headerChanges(route),
+  }
+}
+
+function routeAction(
+  { match, targets, timeoutMs, errorWeight = 0, redirect, rewrite, mirrors }: OutboundRoute,
+  breakers: BreakersByCluster,
+  givenHost: string | undefined,
+): NonNullable<RouteInit['action']> {
+  if (redirect !== undefined) return { case: 'redirect', value: redirectAction(redirect, match) }
+  const clusters = targets
+    .filter(({ weight }) => weight > 0)
+    .sort(compareTargets)
+    .map((target) => weightedCluster(target, breakers))
+  if (clusters.length === 0) return { case: 'directResponse', value: { status: errorWeight > 0 ? 500 : 503 } }
+  const failing = errorWeight > 0 ? [{ name: names.missingCluster, weight: errorWeight }] : []
+  return {
+    case: 'route',
+    value: {
+      clusterSpecifier: { case: 'weightedClusters', value: { clusters: [...clusters, ...failing] } },
+      ...(errorWeight > 0 ? { clusterNotFoundResponseCode: NotFoundCode.INTERNAL_SERVER_ERROR } : {}),
+      timeout: duration(timeoutMs),
+      ...(givenHost === undefined ? {} : { hostRewriteSpecifier: oneOf('hostRewriteLiteral', givenHost) }),
+      ...rewriteFields(rewrite, match),
+      requestMirrorPolicies: mirrorPolicies(mirrors),
+      // Only clusters that balance by hash look at it.
+      hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],
+    },
+  }
+}
+
+const compareTargets = compareBy<RouteTarget>((a, b) => compareText(a.upstream, b.upstream), compareCanonical)
+
+function weightedCluster(
+  target: RouteTarget,
+  breakers: BreakersByCluster,
+): Init<typeof WeightedCluster_ClusterWeightSchema> {
+  const breaker = breakers.get(target.upstream)
+  return {
+    name: target.upstream,
+    weight: target.weight,
+    ...headerChanges(target),
+    ...(breaker === undefined ? {} : { typedPerFilterConfig: breakerOfCluster(breaker.upstream, breaker.settings) }),
   }
 }
 

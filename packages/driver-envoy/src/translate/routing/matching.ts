@@ -1,4 +1,10 @@
-import { compareCanonical, type HeaderMatch, type PathMatch, type RouteMatch } from '@osm-ts/driver-api/policy'
+import {
+  compareCanonical,
+  type HeaderMatch,
+  type OutboundMatch,
+  type PathMatch,
+  type RoutedPathMatch,
+} from '@osm-ts/driver-api/policy'
 import type {
   HeaderMatcherSchema,
   RouteMatchSchema,
@@ -12,10 +18,18 @@ type StringMatcherInit = Init<typeof StringMatcherSchema>
 export type HeaderMatcherInit = Init<typeof HeaderMatcherSchema>
 
 /** The conditions of a request as the match of a route. */
-export function routeMatch({ path, methods, headers }: RouteMatch): Init<typeof RouteMatchSchema> {
+export function routeMatch({
+  path,
+  methods,
+  headers,
+  queryParameters = [],
+}: OutboundMatch): Init<typeof RouteMatchSchema> {
   return {
     pathSpecifier: pathSpecifier(path),
     headers: [...(methods === undefined ? [] : [methodMatcher(methods)]), ...headerMatchers(headers)],
+    queryParameters: [...queryParameters]
+      .sort(compareCanonical)
+      .map(({ name, match }) => ({ name, queryParameterMatchSpecifier: oneOf('stringMatch', stringMatcher(match)) })),
   }
 }
 
@@ -36,7 +50,7 @@ export function headerValue(name: string, match: PathMatch, invertMatch = false)
   return { name, headerMatchSpecifier: oneOf('stringMatch', stringMatcher(match)), invertMatch }
 }
 
-function pathSpecifier(path: PathMatch | undefined): NonNullable<Init<typeof RouteMatchSchema>['pathSpecifier']> {
+function pathSpecifier(path: RoutedPathMatch | undefined): NonNullable<Init<typeof RouteMatchSchema>['pathSpecifier']> {
   switch (path?.type) {
     case undefined:
       return { case: 'prefix', value: '' }
@@ -46,6 +60,8 @@ function pathSpecifier(path: PathMatch | undefined): NonNullable<Init<typeof Rou
       return { case: 'prefix', value: path.value }
     case 'regex':
       return { case: 'safeRegex', value: { regex: path.value } }
+    case 'segments':
+      return { case: 'pathSeparatedPrefix', value: path.value }
   }
 }
 
@@ -59,6 +75,11 @@ export function stringMatcher(match: PathMatch): StringMatcherInit {
     case 'regex':
       return { matchPattern: { case: 'safeRegex', value: { regex: match.value } } }
   }
+}
+
+/** A text as an expression that matches nothing else. */
+export function quoted(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 }
 
 /** The method is one of a list. */

@@ -12,6 +12,7 @@ import {
 import { destinationsFrom } from '../access/grants.js'
 import { nameKey, sameName, sortedUnique, uniqueNames } from './keys.js'
 import { serviceModel } from '../upstreams/services.js'
+import { leadsTo, routeAnalysis } from '../gateway/route-analysis.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 
 /** Whose view a set of parts is: everybody's in permissive mode, else that of one account. */
@@ -32,7 +33,7 @@ export const scopeOf = defineQuery<CatalogState, ServiceAccountRef, Scope>({
 
 /**
  * Services that a client may be interested in under SMI access policy: those of accounts that a TrafficTarget lets it reach, and apexes of TrafficSplits
- * over them. Backends of a split that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
+ * or parents of HTTPRoutes over them. Backends of a split or route that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
  * own proxies refuse it.
  */
 const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshService[]>({
@@ -46,7 +47,17 @@ const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshServi
     const apexes = direct
       .flatMap((service) => context.get(indexInputs.splitsByBackend, nameKey(service)))
       .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
-    return uniqueNames([...direct, ...apexes])
+    const parents = direct
+      .flatMap((service) =>
+        context
+          .get(indexInputs.routesByBackend, nameKey(service))
+          .map((route) => context.get(routeAnalysis, route))
+          // A route that may not refer to the service has nothing to do with those who call it.
+          .filter((route) => route !== undefined && leadsTo(route, service)),
+      )
+      .flatMap((route) => route?.ports ?? [])
+      .map(({ namespace, name }) => ({ namespace, name }))
+    return uniqueNames([...direct, ...apexes, ...parents])
   },
 })
 

@@ -25,6 +25,8 @@ export const combinationsInAll = Object.freeze({
   trafficTarget: 20_000,
   /** For each apex of TrafficSplits. */
   trafficSplit: 20_000,
+  /** Matches of routes of the Gateway API for each port of a service. */
+  gatewayRoutes: 2_000,
 })
 
 /** Maximum number of ports of a Service. Each sidecar that may call the Service receives all of them. */

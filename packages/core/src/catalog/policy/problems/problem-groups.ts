@@ -25,6 +25,7 @@ import { accountOf } from '../proxies/proxy.js'
 import { proxyClaimProblems } from '../proxies/proxy-claims.js'
 import { routeGroup } from '../routing/route-groups.js'
 import { calledService, serviceModel } from '../upstreams/services.js'
+import { routeAnalysis } from '../gateway/route-analysis.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 import { sidecarProblems } from '../upstreams/upstreams.js'
 
@@ -42,6 +43,7 @@ const finders = {
   TrafficTarget: (context, name) => context.get(targetProblems, name),
   HTTPRouteGroup: (context, name) => context.get(routeGroup, name)?.problems ?? [],
   TrafficSplit: (context, name) => context.get(splitAnalysis, name)?.problems ?? [],
+  HTTPRoute: (context, name) => context.get(routeAnalysis, name)?.problems ?? [],
   Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],
   IngressBackend: access('IngressBackend'),
   AccessControl: access('AccessControl'),

@@ -1,9 +1,19 @@
 import type { MeshService } from '@osm-ts/driver-api'
-import { canonicalJson, type OutboundPart, type OutboundRoute, type RouteMatch } from '@osm-ts/driver-api/policy'
+import {
+  canonicalJson,
+  compareBy,
+  compareCanonical,
+  compareText,
+  type OutboundPart,
+  type OutboundRoute,
+  type OutboundMatch,
+  type RouteTarget,
+} from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { ownedAddresses, servicesSharing, withInstances } from '../problems/claims.js'
+import { gatewayRoutes, type GatewayAction, type GatewayRoutes, type GatewayTarget } from '../gateway/route-plan.js'
 import { hostNames } from './host-names.js'
 import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from '../parts/keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from '../parts/policy-part.js'
@@ -12,7 +22,7 @@ import { isHttp } from '../upstreams/protocol.js'
 import { matchesEverything } from './route-match.js'
 import { calledService, serviceModel, type MeshServicePort } from '../upstreams/services.js'
 import { splitsOf, type SplitPlan } from './split-plan.js'
-import { splitTargets, weightedUpstreams, type SplitTarget } from './split-targets.js'
+import { splitTargets, weightedUpstreams } from './split-targets.js'
 import { portTarget, upstreamOfPort } from '../upstreams/upstreams.js'
 
 type Context = QueryContext<CatalogState>
@@ -21,8 +31,10 @@ type Context = QueryContext<CatalogState>
 const WHOLE = 100
 
 interface PlannedRoute {
-  readonly match: RouteMatch
-  readonly targets: readonly SplitTarget[]
+  readonly match: OutboundMatch
+  readonly targets: readonly GatewayTarget[]
+  /** What an HTTPRoute does besides. */
+  readonly action?: GatewayAction
   readonly origins: readonly SourceRef[]
 }
 
@@ -42,9 +54,22 @@ const routePlan = defineQuery<CatalogState, ServicePortRef, RoutePlan | undefine
     if (port === undefined) return undefined
     const service = { namespace: key.namespace, name: key.name }
     const splits = calledService(service).hostname === undefined ? context.get(splitsOf, service).plans : []
-    return isHttp(port.protocol) ? httpPlan(context, key, splits) : tcpPlan(context, key, splits)
+    if (!isHttp(port.protocol)) return tcpPlan(context, key, splits)
+    const routed = context.get(gatewayRoutes, key)
+    return routed === undefined ? httpPlan(context, key, splits) : routedPlan(key, routed, splits)
   },
 })
+
+/** Where HTTPRoutes are attached, they say everything: what none of them matches is answered 404, and splits have no part in it. */
+function routedPlan(key: ServicePortRef, { routes, problems }: GatewayRoutes, splits: readonly SplitPlan[]): RoutePlan {
+  const replaced = splits.flatMap(({ split }) => {
+    const list = new ProblemList(objectRefOf('TrafficSplit', split))
+    const message = `HTTPRoutes are attached to port ${key.port} of the apex, which hold; the TrafficSplit does not apply to it`
+    list.warning('OSM_POLICY_SPLIT_ROUTED', 'spec.service', message)
+    return list.items
+  })
+  return { routes, problems: [...problems, ...replaced] }
+}
 
 function httpPlan(context: Context, key: ServicePortRef, splits: readonly SplitPlan[]): RoutePlan {
   const routes = new Map<string, PlannedRoute & { readonly split: SplitPlan }>()
@@ -139,14 +164,19 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
 
 function outboundRules(port: MeshServicePort, { routes }: RoutePlan): OutboundPart['rules'] {
   if (isHttp(port.protocol)) {
-    const translated: readonly OutboundRoute[] = routes.map(({ match, targets }) => ({
-      match,
-      targets: weightedUpstreams(targets),
-      timeoutMs: 0,
-    }))
-    return { kind: 'http', routes: translated }
+    return { kind: 'http', routes: routes.map(outboundRoute) }
   }
   return { kind: 'tcp', targets: routes.flatMap(({ targets }) => weightedUpstreams(targets)) }
+}
+
+function outboundRoute({ match, targets, action }: PlannedRoute): OutboundRoute {
+  const shares = targets
+    .map(({ upstream, ...share }): RouteTarget => ({ upstream: targetPortKey(upstream), ...share }))
+    .sort(compareBy<RouteTarget>((a, b) => compareText(a.upstream, b.upstream), compareCanonical))
+  if (action === undefined) return { match, targets: shares, timeoutMs: 0 }
+  const { copies, ...rest } = action
+  const mirrors = copies.map(({ upstream, perMillion }) => ({ upstream: targetPortKey(upstream), perMillion }))
+  return { match, targets: shares, ...rest, ...(mirrors.length === 0 ? {} : { mirrors }) }
 }
 
 function outboundOrigins(port: MeshServicePort, { routes }: RoutePlan, service: MeshService): Origins {
@@ -174,7 +204,7 @@ export const calledParts = defineQuery<CatalogState, MeshService, CalledParts>({
     )
     const targets = ports
       .flatMap((port) => context.get(routePlan, port)?.routes ?? [])
-      .flatMap((route) => route.targets)
+      .flatMap(({ targets: shares, action }) => [...shares, ...(action?.copies ?? [])])
     const upstreams = new Map(targets.map(({ upstream }) => [targetPortKey(upstream), upstream]))
     return { ports, upstreams: [...upstreams.values()] }
   },

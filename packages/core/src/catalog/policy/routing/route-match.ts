@@ -1,4 +1,4 @@
-import { compareText, type HeaderMatch, type RouteMatch } from '@osm-ts/driver-api/policy'
+import { compareText, type HeaderMatch, type OutboundMatch, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { isMatchedHeaderName, type HTTPMatch } from '../../../spec/index.js'
 import { sortedUnique } from '../parts/keys.js'
@@ -22,8 +22,8 @@ function headerNameFault(name: string): string {
 }
 
 /** True for a match that holds for every request. */
-export function matchesEverything(match: RouteMatch): boolean {
-  return match.path === undefined && match.methods === undefined && match.headers === undefined
+export function matchesEverything(match: OutboundMatch): boolean {
+  return Object.keys(match).length === 0
 }
 
 /**

@@ -83,7 +83,8 @@ function isServed(context: Context, { spec, metadata: { namespace, name } }: Kin
     context.get(accountsOfService, key).length > 0 ||
     context.get(endpointsOfService, key).state === 'unknown' ||
     context.get(objectInputs.ServiceImport, key) !== undefined ||
-    context.get(indexInputs.splitsByApex, nameKey(key)).length > 0
+    context.get(indexInputs.splitsByApex, nameKey(key)).length > 0 ||
+    context.get(indexInputs.routesByParent, nameKey(key)).length > 0
   )
 }
 

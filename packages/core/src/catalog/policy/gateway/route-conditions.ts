@@ -1,0 +1,74 @@
+import {
+  compareText,
+  type HeaderMatch,
+  type RoutedPathMatch,
+  type QueryMatch,
+  type OutboundMatch,
+} from '@osm-ts/driver-api/policy'
+
+import { isMatchedHeaderName, type HTTPRouteMatch } from '../../../spec/index.js'
+import { patternFault } from '../problems/pattern.js'
+import type { RuleFaults } from './rule-faults.js'
+
+type ValueMatch = NonNullable<HTTPRouteMatch['headers']>[number]
+
+/**
+ * The conditions of a match in the terms of the policy; undefined if one cannot be used: without it the match would hold for more requests than was
+ * written down.
+ */
+export function routeConditions(source: HTTPRouteMatch, field: string, faults: RuleFaults): OutboundMatch | undefined {
+  const before = faults.count
+  const path = pathCondition(source.path, `${field}.path`, faults)
+  const headers = valueConditions(source.headers, `${field}.headers`, faults, true).map(
+    ({ name, match }): HeaderMatch => ({ name, match }),
+  )
+  const queryParameters = valueConditions(source.queryParams, `${field}.queryParams`, faults, false)
+  if (faults.count > before) return undefined
+  return {
+    ...(path === undefined ? {} : { path }),
+    ...(source.method === undefined ? {} : { methods: [source.method] }),
+    ...(headers.length === 0 ? {} : { headers }),
+    ...(queryParameters.length === 0 ? {} : { queryParameters }),
+  }
+}
+
+function pathCondition(path: HTTPRouteMatch['path'], field: string, faults: RuleFaults): RoutedPathMatch | undefined {
+  if (path === undefined) return undefined
+  const { type, value } = path
+  if (type === 'RegularExpression') {
+    checkPattern(value, `${field}.value`, faults)
+    return { type: 'regex', value }
+  }
+  if (!value.startsWith('/')) {
+    faults.add('OSM_SPEC_ROUTE_VALUE', `${field}.value`, `must begin with a slash, not ${JSON.stringify(value)}`)
+    return undefined
+  }
+  if (type === 'Exact') return { type: 'exact', value }
+  const segments = value.replace(/\/+$/, '')
+  return segments === '' ? undefined : { type: 'segments', value: segments }
+}
+
+/** Of equal names the first holds. */
+function valueConditions(
+  sources: readonly ValueMatch[] = [],
+  field: string,
+  faults: RuleFaults,
+  areHeaders: boolean,
+): readonly QueryMatch[] {
+  const found = new Map<string, QueryMatch>()
+  for (const [index, { type, name, value }] of sources.entries()) {
+    const place = `${field}[${index}]`
+    const key = areHeaders ? name.toLowerCase() : name
+    if (found.has(key)) continue
+    if (areHeaders && !isMatchedHeaderName(name))
+      faults.add('OSM_SPEC_HEADER', `${place}.name`, `${JSON.stringify(name)} is no header name`)
+    if (type === 'RegularExpression') checkPattern(value, `${place}.value`, faults)
+    found.set(key, { name: key, match: { type: type === 'Exact' ? 'exact' : 'regex', value } })
+  }
+  return [...found.values()].sort((a, b) => compareText(a.name, b.name))
+}
+
+function checkPattern(pattern: string, field: string, faults: RuleFaults): void {
+  const fault = patternFault(pattern)
+  if (fault !== undefined) faults.add('OSM_SPEC_REGEX', field, fault)
+}

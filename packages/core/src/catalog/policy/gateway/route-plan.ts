@@ -1,0 +1,166 @@
+import {
+  canonicalJson,
+  compareText,
+  type HeaderChanges,
+  type OutboundRoute,
+  type OutboundMatch,
+} from '@osm-ts/driver-api/policy'
+
+import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
+import type { CatalogState } from '../../inputs/catalog-state.js'
+import { indexInputs } from '../../inputs/inputs.js'
+import {
+  nameKey,
+  servicePortKey,
+  targetPortKey,
+  type NamespacedName,
+  type ServicePortRef,
+  type TargetPortRef,
+} from '../parts/keys.js'
+import type { SourceRef } from '../parts/policy-part.js'
+import { combinationsInAll, reportTooMany } from '../problems/combinations.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
+import { upstreamOfPort } from '../upstreams/upstreams.js'
+import { routeAnalysis, type RouteBackend, type RouteRule } from './route-analysis.js'
+import type { FilterChanges } from './route-filters.js'
+import { compareRanked, type RankedMatch } from './route-order.js'
+
+type Context = QueryContext<CatalogState>
+
+/** A share of requests that goes to an upstream. */
+export interface GatewayTarget {
+  readonly upstream: TargetPortRef
+  readonly weight: number
+  readonly requestHeaders?: HeaderChanges
+  readonly responseHeaders?: HeaderChanges
+}
+
+/** What a rule does besides sending requests to upstreams. */
+export interface GatewayAction extends FilterChanges, Pick<OutboundRoute, 'errorWeight'> {
+  readonly timeoutMs: number
+  /** Sorted by upstream. */
+  readonly copies: readonly { readonly upstream: TargetPortRef; readonly perMillion: number }[]
+}
+
+/** A route of a service port. */
+export interface GatewayRoute {
+  readonly match: OutboundMatch
+  readonly targets: readonly GatewayTarget[]
+  readonly action: GatewayAction
+  readonly origins: readonly SourceRef[]
+}
+
+/** The routes of the Gateway API at a service port. */
+export interface GatewayRoutes {
+  /** In order. */
+  readonly routes: readonly GatewayRoute[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** The routes of the Gateway API at a service port, in the order in which they apply; undefined if none is attached to it. */
+export const gatewayRoutes = defineQuery<CatalogState, ServicePortRef, GatewayRoutes | undefined>({
+  name: 'gateway-routes',
+  keyOf: servicePortKey,
+  equal: deepEqual,
+  compute: (context, key) => {
+    const attached = attachedRoutes(context, key)
+    if (attached.length === 0) return undefined
+    const problems: PolicyProblem[] = []
+    const ranked: (RankedMatch & { readonly rule: RouteRule; readonly field: string })[] = []
+    for (const { route, createdAt, rules } of attached) {
+      const own = rules.flatMap((rule) => rule.matches.map(({ match, field }) => ({ rule, match, field })))
+      if (ranked.length + own.length > combinationsInAll.gatewayRoutes) {
+        const list = new ProblemList(objectRefOf('HTTPRoute', route))
+        const what = `is left out at port ${key.port}: with those before it by age and name, Service ${nameKey(key)} has more matches`
+        reportTooMany(list, 'spec.rules', what, combinationsInAll.gatewayRoutes, 'use fewer')
+        problems.push(...list.items)
+        continue
+      }
+      ranked.push(...own.map((each, place) => ({ ...each, route, createdAt, place })))
+    }
+    const actions = new Map<RouteRule, Pick<GatewayRoute, 'targets' | 'action'>>()
+    const seen = new Set<string>()
+    const routes = ranked.sort(compareRanked).flatMap(({ match, rule, route, field }): readonly GatewayRoute[] => {
+      const text = canonicalJson(match)
+      // No request comes to a match that is the same as one before it.
+      if (seen.has(text)) return []
+      seen.add(text)
+      const known = actions.get(rule) ?? actionOf(context, rule)
+      actions.set(rule, known)
+      return [{ match, ...known, origins: [{ object: objectRefOf('HTTPRoute', route), field }] }]
+    })
+    return { routes, problems }
+  },
+})
+
+interface AttachedRoute {
+  readonly route: NamespacedName
+  readonly createdAt: string
+  readonly rules: readonly RouteRule[]
+}
+
+/** In the order in which they have a claim. */
+function attachedRoutes(context: Context, port: ServicePortRef): readonly AttachedRoute[] {
+  return context
+    .get(indexInputs.routesByParent, nameKey(port))
+    .flatMap((route): readonly AttachedRoute[] => {
+      const analysis = context.get(routeAnalysis, route)
+      const isAttached = analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port))
+      return analysis === undefined || isAttached !== true
+        ? []
+        : [{ route, createdAt: analysis.createdAt, rules: analysis.rules }]
+    })
+    .map((attached) => ({ ...attached, match: {}, place: 0 }))
+    .sort(compareRanked)
+}
+
+/** What a rule does to its requests. */
+function actionOf(context: Context, rule: RouteRule): Pick<GatewayRoute, 'targets' | 'action'> {
+  const nothing = { timeoutMs: 0, copies: [] }
+  if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1 } }
+  const { requestHeaders: _sent, ...answered } = rule.changes
+  if (rule.changes.redirect !== undefined) return { targets: [], action: { ...nothing, ...answered } }
+  const { targets, errorWeight } = sharesOf(context, rule.backends)
+  const copies = new Map(
+    rule.copies.flatMap(({ port, perMillion }) => {
+      const upstream = context.get(upstreamOfPort, port)
+      return upstream === undefined ? [] : [[targetPortKey(upstream), { upstream, perMillion }] as const]
+    }),
+  )
+  return {
+    targets,
+    action: {
+      ...rule.changes,
+      timeoutMs: rule.timeoutMs,
+      ...(errorWeight === 0 ? {} : { errorWeight }),
+      copies: [...copies].sort(([a], [b]) => compareText(a, b)).map(([, copy]) => copy),
+    },
+  }
+}
+
+/** Shares of backends. Those that change nothing of their own and lead to one upstream are one. */
+function sharesOf(
+  context: Context,
+  backends: readonly RouteBackend[],
+): { readonly targets: readonly GatewayTarget[]; readonly errorWeight: number } {
+  const shares = new Map<string, GatewayTarget>()
+  let errorWeight = 0
+  for (const { port, weight, changes } of backends) {
+    const upstream = port === undefined ? undefined : context.get(upstreamOfPort, port)
+    if (upstream === undefined) {
+      errorWeight += weight
+      continue
+    }
+    const { requestHeaders, responseHeaders } = changes
+    const own = {
+      ...(requestHeaders === undefined ? {} : { requestHeaders }),
+      ...(responseHeaders === undefined ? {} : { responseHeaders }),
+    }
+    const key = `${targetPortKey(upstream)} ${canonicalJson(own)}`
+    shares.set(key, { upstream, weight: (shares.get(key)?.weight ?? 0) + weight, ...own })
+  }
+  const targets = [...shares.values()]
+  // Without any share, requests are an error as well.
+  const total = targets.reduce((sum, { weight }) => sum + weight, errorWeight)
+  return { targets, errorWeight: total === 0 ? 1 : errorWeight }
+}

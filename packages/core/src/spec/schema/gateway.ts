@@ -1,0 +1,243 @@
+import { Type } from '@sinclair/typebox'
+
+import { maxCount, oneOf, portNumber, struct, type Spec } from './common.js'
+
+const text = (description: string) => Type.String({ minLength: 1, description })
+
+const HeaderValueSchema = struct(
+  { name: text('Name of the header.'), value: Type.String({ description: 'Value of the header.' }) },
+  'A header with its value.',
+)
+
+const HeaderModifierSchema = (description: string) =>
+  Type.Optional(
+    struct(
+      {
+        set: Type.Optional(Type.Array(HeaderValueSchema, { description: 'Headers whose values are replaced.' })),
+        add: Type.Optional(Type.Array(HeaderValueSchema, { description: 'Headers to which a value is added.' })),
+        remove: Type.Optional(Type.Array(Type.String(), { description: 'Names of headers that are removed.' })),
+      },
+      description,
+    ),
+  )
+
+const PathModifierSchema = (description: string) =>
+  Type.Optional(
+    struct(
+      {
+        type: oneOf(['ReplaceFullPath', 'ReplacePrefixMatch'], 'What is replaced: the path, or its matched prefix.'),
+        replaceFullPath: Type.Optional(Type.String({ description: 'The new path, with ReplaceFullPath.' })),
+        replacePrefixMatch: Type.Optional(Type.String({ description: 'The new prefix, with ReplacePrefixMatch.' })),
+      },
+      description,
+    ),
+  )
+
+const BackendObjectSchema = {
+  group: Type.String({ default: '', description: 'API group; only the core group is supported.' }),
+  kind: Type.String({ default: 'Service', description: 'Kind; only Service is supported.' }),
+  name: text('Name of the Service.'),
+  namespace: Type.Optional(
+    Type.String({
+      description: 'Namespace of the Service; that of the route if absent. Others must allow it by a ReferenceGrant.',
+    }),
+  ),
+  port: Type.Optional(portNumber('Port of the Service; required.')),
+}
+
+const FilterSchema = struct(
+  {
+    type: Type.String({
+      description:
+        'RequestHeaderModifier, ResponseHeaderModifier, RequestRedirect, URLRewrite or RequestMirror. Requests of a rule with another filter are answered 500.',
+    }),
+    requestHeaderModifier: HeaderModifierSchema('Changes of request headers.'),
+    responseHeaderModifier: HeaderModifierSchema('Changes of response headers.'),
+    requestRedirect: Type.Optional(
+      struct(
+        {
+          scheme: Type.Optional(oneOf(['http', 'https'], 'Scheme of the redirect; that of the request if absent.')),
+          hostname: Type.Optional(Type.String({ description: 'Host name; that of the request if absent.' })),
+          path: PathModifierSchema('Path; that of the request if absent.'),
+          port: Type.Optional(portNumber('Port; that of the scheme or of the request if absent.')),
+          statusCode: Type.Integer({ default: 302, description: 'Status: 301, 302, 303, 307 or 308.' }),
+        },
+        'Answers requests with a redirect.',
+      ),
+    ),
+    urlRewrite: Type.Optional(
+      struct(
+        {
+          hostname: Type.Optional(Type.String({ description: 'New host name of requests.' })),
+          path: PathModifierSchema('New path of requests.'),
+        },
+        'Changes host and path before requests are sent on.',
+      ),
+    ),
+    requestMirror: Type.Optional(
+      struct(
+        {
+          backendRef: struct(BackendObjectSchema, 'The Service that gets copies.'),
+          percent: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of requests that are copied.' }),
+          ),
+          fraction: Type.Optional(
+            struct(
+              {
+                numerator: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Numerator.' }),
+                denominator: Type.Integer({
+                  minimum: 1,
+                  maximum: maxCount,
+                  default: 100,
+                  description: 'Denominator.',
+                }),
+              },
+              'Fraction of requests that are copied.',
+            ),
+          ),
+        },
+        'Sends copies of requests to another Service.',
+      ),
+    ),
+  },
+  'A step in processing requests or responses.',
+)
+
+const BackendFilterSchema = struct(
+  {
+    type: Type.String({
+      description:
+        'RequestHeaderModifier or ResponseHeaderModifier. The share of a backend with another filter is answered 500.',
+    }),
+    requestHeaderModifier: HeaderModifierSchema('Changes of request headers.'),
+    responseHeaderModifier: HeaderModifierSchema('Changes of response headers.'),
+  },
+  'A step in processing the requests or responses of one backend.',
+)
+
+const valueMatchTypes = ['Exact', 'RegularExpression'] as const
+const ValueMatchSchema = (what: string) =>
+  struct(
+    {
+      type: oneOf(valueMatchTypes, 'How values are compared. Regular expressions are RE2 and match the whole value.', {
+        default: 'Exact',
+      }),
+      name: text(`Name of the ${what}.`),
+      value: Type.String({ description: `Value of the ${what}.` }),
+    },
+    `A condition on a ${what}.`,
+  )
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'] as const
+
+const MatchSchema = struct(
+  {
+    path: Type.Optional(
+      struct(
+        {
+          type: oneOf(['Exact', 'PathPrefix', 'RegularExpression'], 'How the path is compared.', {
+            default: 'PathPrefix',
+          }),
+          value: Type.String({ default: '/', description: 'Path, prefix of whole segments, or RE2 expression.' }),
+        },
+        'A condition on the path.',
+      ),
+    ),
+    headers: Type.Optional(
+      Type.Array(ValueMatchSchema('header'), { maxItems: 16, description: 'Conditions on headers; all must hold.' }),
+    ),
+    queryParams: Type.Optional(
+      Type.Array(ValueMatchSchema('query parameter'), {
+        maxItems: 16,
+        description: 'Conditions on the query; all must hold.',
+      }),
+    ),
+    method: Type.Optional(oneOf(methods, 'Method of the request.')),
+  },
+  'Conditions on a request; all must hold.',
+)
+
+const ParentRefSchema = struct(
+  {
+    group: Type.String({
+      default: 'gateway.networking.k8s.io',
+      description: 'API group; the core group, written as an empty text, for a Service.',
+    }),
+    kind: Type.String({ default: 'Gateway', description: 'Kind. Only a Service is of the mesh.' }),
+    namespace: Type.Optional(Type.String({ description: 'Namespace of the Service; that of the route if absent.' })),
+    name: text('Name of the Service.'),
+    sectionName: Type.Optional(Type.String({ description: 'Name of a port of the Service; all ports if absent.' })),
+    port: Type.Optional(portNumber('Port of the Service; all ports if absent.')),
+  },
+  'Something that the route is attached to.',
+)
+
+/** gateway.networking.k8s.io HTTPRoute, as far as the mesh reads it. */
+export const HTTPRouteSpecSchema = struct(
+  {
+    parentRefs: Type.Array(ParentRefSchema, {
+      default: [],
+      maxItems: 32,
+      description: 'What the route is attached to.',
+    }),
+    rules: Type.Array(
+      struct(
+        {
+          matches: Type.Optional(
+            Type.Array(MatchSchema, {
+              maxItems: 64,
+              description: 'Requests of the rule: those that one of these matches; all if absent or empty.',
+            }),
+          ),
+          filters: Type.Optional(Type.Array(FilterSchema, { maxItems: 16, description: 'Filters of the rule.' })),
+          backendRefs: Type.Optional(
+            Type.Array(
+              struct(
+                {
+                  ...BackendObjectSchema,
+                  weight: Type.Integer({
+                    default: 1,
+                    minimum: 0,
+                    maximum: 1_000_000,
+                    description: 'Share of requests, relative to the sum of all weights.',
+                  }),
+                  filters: Type.Optional(
+                    Type.Array(BackendFilterSchema, { maxItems: 16, description: 'Filters of this share.' }),
+                  ),
+                },
+                'A Service that gets a share of the requests.',
+              ),
+              { maxItems: 16, description: 'Where requests are sent. Without any, they are answered 500.' },
+            ),
+          ),
+          timeouts: Type.Optional(
+            struct(
+              {
+                request: Type.Optional(
+                  Type.String({ description: 'Longest time until the response is complete; 0s means none.' }),
+                ),
+                backendRequest: Type.Optional(
+                  Type.String({ description: 'The same for one backend. The shorter of both counts.' }),
+                ),
+              },
+              'Timeouts of the rule.',
+            ),
+          ),
+        },
+        'What happens to some requests.',
+      ),
+      { default: [{}], maxItems: 16, description: 'Rules of the route.' },
+    ),
+  },
+  'Routes HTTP requests to a Service of the mesh.',
+)
+/** Spec of an HTTPRoute. */
+export type HTTPRouteSpec = Spec<typeof HTTPRouteSpecSchema>
+/** A rule of an HTTPRoute. */
+export type HTTPRouteRule = HTTPRouteSpec['rules'][number]
+/** A match of an HTTPRoute. */
+export type HTTPRouteMatch = NonNullable<HTTPRouteRule['matches']>[number]
+/** A filter of an HTTPRoute. */
+export type HTTPRouteFilter = NonNullable<HTTPRouteRule['filters']>[number]
+/** A reference to a backend in an HTTPRoute. */
+export type HTTPBackendRef = NonNullable<HTTPRouteRule['backendRefs']>[number]
