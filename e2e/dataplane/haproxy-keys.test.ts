@@ -82,7 +82,7 @@ describe('a mesh of class haproxy whose proxies have certificates for their own 
   it('carries requests under chains for the keys in the files of the sidecars', async () => {
     await eventually(ask, ({ status }) => status === 200)
     expect(await servesItsKey()).toBe(true)
-    expect((await mesh.status(STORE)).conditions ?? []).toEqual([])
+    expect((await mesh.status(STORE)).conditions).toEqual([])
   })
 
   it(

@@ -79,9 +79,12 @@ export class MeshFixture {
     { session, identity, principal }: ProxyRef,
     shared: AsyncIterable<Credential>,
   ): AsyncIterable<Credential> {
-    for await (const _ of shared) {
+    for await (const { expiry } of shared) {
       const dns = this.#names.get(identity) ?? []
-      const own = this.host.services.issueFor(this.#peers.get(session) ?? new Uint8Array(), principal, { dns })
+      const own = this.host.services.issueFor(this.#peers.get(session) ?? new Uint8Array(), principal, {
+        dns,
+        notAfter: new Date(expiry),
+      })
       this.forProxyKeys.push(own)
       yield own
     }
