@@ -92,7 +92,7 @@ export async function startTestMesh(
     envoy,
     environment,
     ...settings
-  }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders'> & {
+  }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders' | 'machineAddress'> & {
     readonly envoy?: string
     readonly environment?: Readonly<Record<string, string>>
   } = {},

@@ -13,6 +13,7 @@ import { addDriverMigrate } from './commands/driver-migrate.js'
 import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
 import { addInstall } from './commands/install.js'
+import { addMachine } from './commands/machine.js'
 import { addMesh } from './commands/mesh.js'
 import { addMetrics } from './commands/metrics.js'
 import { addNamespace } from './commands/namespace.js'
@@ -95,6 +96,7 @@ Try it:
   addInstall(program, host)
   addUninstall(program, host)
   addMesh(program, host)
+  addMachine(program, host)
   addVerify(program, host)
   addAnalyze(program, host)
   addDiff(program, host)

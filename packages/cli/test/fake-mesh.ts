@@ -41,6 +41,7 @@ export class FakeMesh {
       stateFolder: options.stateFolder,
       controllerUrl: () => url,
       controllerPid: () => undefined,
+      machinesUrl: () => undefined,
       instances: () => this.statuses.map(instanceOf),
       ready: () => this.ready(),
       stop: () => {

@@ -1,5 +1,7 @@
 export { controllerErrorCodes, type ControllerErrorCode } from './errors.js'
-export type { ControllerOptions, RunningController } from './options.js'
+export type { Attachment, ControllerOptions, RunningController } from './options.js'
 export { startController } from './start-controller.js'
 export { providerOpener } from './certificates/provider-opener.js'
 export { choicesOfObjects } from './certificates/provider-choice.js'
+export type { Machine, Machines } from './machines/machine.js'
+export { machineEnrolment } from './machines/machine-enrolment.js'

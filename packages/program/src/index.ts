@@ -13,5 +13,12 @@ export { parseFlags } from './parse-flags.js'
 export { driverFlags, parseProgramFlags, processFlags, type ProgramFlags, programFlags } from './program-flags.js'
 export type { ProgramHost } from './program-host.js'
 export { type Program, type ProgramContext, runProgram } from './run-program.js'
-export { debugLimits, healthLimits, replicaLimits, requestTimeouts, webhookLimits } from './server-limits.js'
+export {
+  debugLimits,
+  healthLimits,
+  machineLimits,
+  replicaLimits,
+  requestTimeouts,
+  webhookLimits,
+} from './server-limits.js'
 export * from './admission/index.js'

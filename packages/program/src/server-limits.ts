@@ -22,6 +22,13 @@ export const replicaLimits: ServerConnectionLimits = {
   authenticated: { max: 256, maxPerKey: 256 },
 }
 
+/** Connections of the server that machines join by. Machines keep no connection open, so that these are requests under way. */
+export const machineLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: { max: 128, maxPerKey: 16 },
+  authenticated: { max: 1_024, maxPerKey: 8 },
+}
+
 /** Connections of a health server: those of the kubelet and of whatever reads metrics. */
 export const healthLimits: ServerConnectionLimits = {
   ...admissionLimits,

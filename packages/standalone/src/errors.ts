@@ -19,6 +19,7 @@ export const standaloneErrorCodes = {
   OSM_STANDALONE_VIRTUAL_ADDRESS:
     'a service has no usable virtual address: the range is exhausted, or the configured address is already used',
   OSM_STANDALONE_TRANSPARENT: 'this machine or user cannot run transparent mode',
+  OSM_STANDALONE_MACHINES: 'machines cannot join a mesh in transparent mode',
   OSM_STANDALONE_NOT_READY: 'the mesh did not become ready in time',
   OSM_STANDALONE_STOPPED: 'the mesh was stopped',
 } as const

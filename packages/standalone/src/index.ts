@@ -10,3 +10,8 @@ export type {
   RunningInstance,
   RunningMesh,
 } from './types.js'
+export { joinErrorCodes, type JoinErrorCode } from './joining/errors.js'
+export type { JoinEvent } from './joining/join-event.js'
+export { joinMachine } from './joining/join-machine.js'
+export { leaveMachine } from './joining/leave-machine.js'
+export { statePaths } from './state/state-folder.js'

@@ -8,7 +8,7 @@ import { scriptDriver } from '../test/script-driver.js'
 import { controllerProgram, sidecarProgram, workloadProgram } from '../test/programs.js'
 import { Mesh } from './mesh.js'
 import { explicitPlacement } from './placement.js'
-import { isPortFree } from './ports/is-port-free.js'
+import { isPortFreeAt } from './ports/is-port-free.js'
 import { PortAllocator } from './ports/port-allocator.js'
 import { listenerPortRange } from './ports/port-range.js'
 import { machineProcesses } from './process/process-identity.js'
@@ -76,7 +76,12 @@ async function startTestMesh(
   const watchers = new Set<() => void>()
   const paths = statePaths(state)
   prepareRun(paths)
-  const ports = new PortAllocator({ file: paths.ports, range: listenerPortRange(), isFree: isPortFree, seed: state })
+  const ports = new PortAllocator({
+    file: paths.ports,
+    range: listenerPortRange(),
+    isFree: isPortFreeAt(['127.0.0.1']),
+    seed: state,
+  })
   const mesh = new Mesh({
     options: {
       folder: specFolder,
@@ -95,7 +100,7 @@ async function startTestMesh(
     paths,
     ports,
     processes: new ProcessRegistry(paths.processes, machineProcesses),
-    placement: explicitPlacement(ports, paths),
+    placement: explicitPlacement(ports, paths, '127.0.0.1'),
     drivers: [scriptDriver(options.drainMs)],
   })
   running.push(mesh)

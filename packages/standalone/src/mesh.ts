@@ -43,6 +43,17 @@ export interface MeshParts {
   readonly drivers: readonly Driver[]
 }
 
+interface ControllerPorts {
+  readonly debug: number
+  readonly health: number
+  readonly proxy: Readonly<Record<string, number>>
+  /** Absent if no machine may join. */
+  readonly machines?: number
+}
+
+/** Purpose of the port that machines join by. */
+const MACHINES = 'machines'
+
 /** A mesh that runs: its folder, its controller, and its instances. */
 export class Mesh implements RunningMesh {
   readonly stateFolder: string
@@ -54,6 +65,7 @@ export class Mesh implements RunningMesh {
   readonly #loops: Promise<void>[] = []
   #instances: InstanceSet | undefined
   #controller: ControllerProcess | undefined
+  #machinesUrl: string | undefined
   #isReviewDue = false
   #stopping: Promise<void> | undefined
 
@@ -68,6 +80,8 @@ export class Mesh implements RunningMesh {
   readonly controllerUrl = (): string | undefined => this.#controller?.ready?.debugUrl
 
   readonly controllerPid = (): number | undefined => this.#controller?.pid
+
+  readonly machinesUrl = (): string | undefined => this.#machinesUrl
 
   readonly instances: RunningMesh['instances'] = () => (this.#instances?.list() ?? []).map((it) => it.describe())
 
@@ -204,18 +218,32 @@ export class Mesh implements RunningMesh {
   }
 
   /** Chosen once and kept: sidecars look for the controller where it was. */
-  async #claimControllerPorts(): Promise<{ debug: number; health: number; proxy: Readonly<Record<string, number>> }> {
+  async #claimControllerPorts(): Promise<ControllerPorts> {
     const { drivers, options } = this.#parts
     const classes = [...drivers, ...(options.driverPackages ?? [])].map(({ name }) => name.toLowerCase())
-    const purposes = ['debug', 'health', ...classes.map((name) => `proxies of class ${name}`)]
-    const ports = [...(await this.#parts.ports.claim('controller', purposes)).values()]
+    const joining = options.machineAddress === undefined ? [] : [MACHINES]
+    const purposes = ['debug', 'health', ...classes.map((name) => `proxies of class ${name}`), ...joining]
+    const claims = await this.#parts.ports.claim('controller', purposes)
+    const machines = claims.get(MACHINES)
+    const ports = [...claims.values()]
     const [debug = 0, health = 0, ...proxy] = ports
-    return { debug, health, proxy: Object.fromEntries(classes.map((name, index) => [name, proxy[index] ?? 0])) }
+    return {
+      debug,
+      health,
+      proxy: Object.fromEntries(classes.map((name, index) => [name, proxy[index] ?? 0])),
+      ...(machines !== undefined && { machines }),
+    }
   }
 
   /** Resolves when it is ready or has failed for the first time: what it lacks may still come. */
-  #startController(ports: { debug: number; health: number; proxy: Readonly<Record<string, number>> }): Promise<void> {
+  #startController(ports: ControllerPorts): Promise<void> {
     const { options, paths, placement } = this.#parts
+    const { machineAddress: address } = options
+    const machines =
+      address === undefined || ports.machines === undefined
+        ? undefined
+        : { address, port: ports.machines, tokens: paths.joinTokens, folder: paths.machines }
+    this.#machinesUrl = machines && `https://${addressInUrl(machines.address)}:${machines.port}`
     return new Promise((resolve) => {
       const controller = new ControllerProcess({
         program: options.controllerProgram,
@@ -233,6 +261,7 @@ export class Mesh implements RunningMesh {
           ports: { debug: ports.debug, health: ports.health },
           driverPackages: options.driverPackages ?? [],
           endpointsProviders: options.endpointsProviders ?? [],
+          ...(machines !== undefined && { machines }),
         },
         addresses: placement.addresses,
         paths,
@@ -260,7 +289,9 @@ export class Mesh implements RunningMesh {
 
   #writeMeshFile(controllerUrl: string): void {
     const { options, paths } = this.#parts
-    const content: MeshFile = { pid: process.pid, folder: options.folder, mode: options.mode, controllerUrl }
+    const { folder, mode } = options
+    const machinesUrl = this.#machinesUrl
+    const content: MeshFile = { pid: process.pid, folder, mode, controllerUrl, ...(machinesUrl && { machinesUrl }) }
     writeFileAtomic(paths.meshFile, `${JSON.stringify(content)}\n`)
   }
 
@@ -318,6 +349,10 @@ export class Mesh implements RunningMesh {
     rmSync(paths.processes, { force: true })
     await placement.destroy()
   }
+}
+
+function addressInUrl(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
 }
 
 function stopped(): OsmError<StandaloneErrorCode> {

@@ -25,14 +25,21 @@ export interface Placement {
   readonly destroy: () => Promise<void>
 }
 
-/** Instances share the network of this machine and are told addresses. */
-export function explicitPlacement(allocator: PortAllocator, paths: StatePaths): Placement {
+/**
+ * Instances share the network of this machine and are told addresses.
+ *
+ * @param address - where sidecars and the controller are reached: loopback, or an address of this machine that other machines reach
+ */
+export function explicitPlacement(allocator: PortAllocator, paths: StatePaths, address: string): Placement {
   return {
-    controllerAddress: '127.0.0.1',
+    controllerAddress: address,
     addresses: new FixedAddressTable({}),
     assign: () => [],
     placeInstance: (desired, snapshot) =>
-      ExplicitInstancePlacement.open({ desired, allocator, folder: sidecarFolder(paths.run, desired) }, snapshot),
+      ExplicitInstancePlacement.open(
+        { desired, allocator, folder: sidecarFolder(paths.run, desired), address },
+        snapshot,
+      ),
     destroy: async () => undefined,
   }
 }

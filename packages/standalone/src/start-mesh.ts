@@ -1,11 +1,14 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 
+import { OsmError } from '@osm-ts/driver-api'
+
 import { builtInDrivers } from './builtins.js'
+import type { StandaloneErrorCode } from './errors.js'
 import { Mesh } from './mesh.js'
 import { sweepMeshNetworks } from './netns/index.js'
 import { explicitPlacement, type Placement } from './placement.js'
-import { isPortFree } from './ports/is-port-free.js'
+import { isPortFreeAt } from './ports/is-port-free.js'
 import { PortAllocator } from './ports/port-allocator.js'
 import { listenerPortRange } from './ports/port-range.js'
 import { machineProcesses } from './process/process-identity.js'
@@ -16,6 +19,8 @@ import { prepareRun, statePaths, type StatePaths } from './state/state-folder.js
 import { hasSidecarsHome, removeSidecarRunDirectory } from './transparent/sidecar-run-directory.js'
 import { transparentPlacement } from './transparent/transparent-placement.js'
 import type { MeshOptions, RunningMesh } from './types.js'
+
+const LOOPBACK = '127.0.0.1'
 
 /**
  * Runs the mesh that a folder of YAML describes: a controller, and for each replica of each workload a sidecar and its program.
@@ -37,7 +42,7 @@ export async function startMesh(options: MeshOptions): Promise<RunningMesh> {
     const ports = new PortAllocator({
       file: paths.ports,
       range: listenerPortRange(),
-      isFree: isPortFree,
+      isFree: isPortFreeAt([...new Set([LOOPBACK, options.machineAddress ?? LOOPBACK])]),
       seed: paths.folder,
     })
     const processes = new ProcessRegistry(paths.processes, machineProcesses)
@@ -67,8 +72,13 @@ interface Registries {
 async function openPlacement(options: MeshOptions, { paths, ports, processes }: Registries): Promise<Placement> {
   switch (options.mode) {
     case 'explicit':
-      return explicitPlacement(ports, paths)
+      return explicitPlacement(ports, paths, options.machineAddress ?? LOOPBACK)
     case 'transparent':
+      if (options.machineAddress !== undefined)
+        throw new OsmError<StandaloneErrorCode>(
+          'OSM_STANDALONE_MACHINES',
+          'machines cannot join a mesh in transparent mode, whose workloads have networks of their own; run it in explicit mode',
+        )
       return transparentPlacement(
         { paths, processes, interpreter: process.execPath, environment: options.environment },
         options.signal,
@@ -97,6 +107,6 @@ async function run(mesh: Mesh, signal: AbortSignal, unlock: () => Promise<void>)
     await stop()
     throw error
   }
-  const { stateFolder, controllerUrl, controllerPid, instances, ready } = mesh
-  return { stateFolder, controllerUrl, controllerPid, instances, ready, stop }
+  const { stateFolder, controllerUrl, controllerPid, machinesUrl, instances, ready } = mesh
+  return { stateFolder, controllerUrl, controllerPid, machinesUrl, instances, ready, stop }
 }

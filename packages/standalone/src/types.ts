@@ -19,6 +19,8 @@ export interface MeshOptions {
   readonly driverPackages?: readonly DriverEntry[]
   /** Endpoints providers, which find instances that this mesh does not start. */
   readonly endpointsProviders?: readonly ProviderEntry[]
+  /** Address of this machine at which other machines may join; none can if absent. Explicit mode only. */
+  readonly machineAddress?: string
   /** Milliseconds that a workload which ends is kept serving at most, so that its callers learn of it; as long as its driver says if absent. */
   readonly maxDrainMs?: number
   /** Called for everything that happens. Must not throw. */
@@ -110,6 +112,8 @@ export interface RunningMesh {
   /** Loopback URL of the controller's debug server, without a slash at the end. */
   readonly controllerUrl: () => string | undefined
   readonly controllerPid: () => number | undefined
+  /** Where machines join; undefined if none can. */
+  readonly machinesUrl: () => string | undefined
   readonly instances: () => readonly RunningInstance[]
   /** Resolves when every sidecar has applied its first configuration and every workload runs, or rejects with what is missing. */
   readonly ready: (timeoutMs: number) => Promise<void>
@@ -123,4 +127,6 @@ export interface MeshFile {
   readonly folder: string
   readonly mode: MeshMode
   readonly controllerUrl: string
+  /** Where machines join; absent if none can. */
+  readonly machinesUrl?: string
 }

@@ -9,13 +9,17 @@ import { checkEnvoyVersion, checkPipyVersion, findController, findEnvoy, findPip
 import type { RunMeshOptions } from '../live/run-mesh.js'
 import { STATE_FOLDER } from '../state/find-mesh.js'
 
-/** Options of all commands that run a mesh. */
-export interface RunFlags {
-  readonly transparent?: boolean
-  readonly state?: string
+/** Options that say what runs as sidecar. */
+export interface SidecarFlags {
   readonly class?: string
   readonly envoy?: string
   readonly pipy?: string
+}
+
+/** Options of all commands that run a mesh. */
+export interface RunFlags extends SidecarFlags {
+  readonly transparent?: boolean
+  readonly state?: string
   readonly driverPackages?: string
   readonly endpointsProviders?: string
   readonly sidecar?: readonly string[]
@@ -30,7 +34,8 @@ interface SidecarProgram {
 
 const defaultClass = 'envoy'
 const classVariable = 'OSM_DEFAULT_SIDECAR_CLASS'
-const sidecarPrograms = {
+/** The programs of sidecars that come with drivers of this program. */
+export const sidecarPrograms = {
   envoy: { variable: 'ENVOY_BIN', find: findEnvoy, check: checkEnvoyVersion },
   pipy: { variable: 'PIPY_BIN', find: findPipy, check: checkPipyVersion },
 } as const satisfies Readonly<Record<string, SidecarProgram>>

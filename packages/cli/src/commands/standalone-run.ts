@@ -17,6 +17,12 @@ export function addStandaloneRun(parent: Command, { context, onExit }: CommandHo
         '--transparent',
         'redirect traffic with iptables, in one network namespace per workload; needs root on Linux',
       )
+      .addOption(
+        new Option(
+          '--machine-address <ip>',
+          'address of this machine at which other machines can join the mesh; sidecars listen there too',
+        ).conflicts('transparent'),
+      )
       .option('--state <folder>', 'state folder for roots and sockets (default: .osm-standalone)')
       .addOption(
         new Option(
@@ -35,23 +41,29 @@ With -o json every event is one line of JSON.
 Example:
   osm standalone run examples/bookstore/mesh`,
     )
-    .action(async (folder: string, flags: RunFlags & { readonly output: string; readonly maxDrain?: number }) => {
-      const { startMesh } = await import('@osm-ts/standalone')
-      const { runMesh } = await import('../live/run-mesh.js')
-      const { showLive } = await import('../live/show-live.js')
-      const json = flags.output === 'json'
-      const options = {
-        ...(await runOptions(context, folder, flags)),
-        startMesh,
-        now: () => Date.now(),
-        ...(flags.maxDrain !== undefined && { maxDrainMs: flags.maxDrain * 1000 }),
-        ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
-      }
-      await runMesh(context, options, ({ observer, signal }) =>
-        json ? untilAborted(signal) : showLive(context, observer, signal),
-      )
-      onExit(exitCodes.ok)
-    })
+    .action(
+      async (
+        folder: string,
+        flags: RunFlags & { readonly output: string; readonly maxDrain?: number; readonly machineAddress?: string },
+      ) => {
+        const { startMesh } = await import('@osm-ts/standalone')
+        const { runMesh } = await import('../live/run-mesh.js')
+        const { showLive } = await import('../live/show-live.js')
+        const json = flags.output === 'json'
+        const options = {
+          ...(await runOptions(context, folder, flags)),
+          startMesh,
+          now: () => Date.now(),
+          ...(flags.maxDrain !== undefined && { maxDrainMs: flags.maxDrain * 1000 }),
+          ...(flags.machineAddress !== undefined && { machineAddress: flags.machineAddress }),
+          ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
+        }
+        await runMesh(context, options, ({ observer, signal }) =>
+          json ? untilAborted(signal) : showLive(context, observer, signal),
+        )
+        onExit(exitCodes.ok)
+      },
+    )
 }
 
 function seconds(value: string): number {

@@ -34,6 +34,8 @@ export interface RunMeshOptions {
   /** Endpoints providers, which find instances that this mesh does not start. */
   readonly endpointsProviders?: NonNullable<MeshOptions['endpointsProviders']>
   readonly maxDrainMs?: number
+  /** Address of this machine at which other machines may join; none can if absent. */
+  readonly machineAddress?: string
   readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
   /** Environment of the mesh and its processes. */
   readonly variables: CliContext['variables']
@@ -109,6 +111,7 @@ export async function runMesh<T>(
       ...(options.driverPackages !== undefined && { driverPackages: options.driverPackages }),
       ...(options.endpointsProviders !== undefined && { endpointsProviders: options.endpointsProviders }),
       ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
+      ...(options.machineAddress !== undefined && { machineAddress: options.machineAddress }),
       onEvent,
       signal: context.signal,
       environment: options.variables,

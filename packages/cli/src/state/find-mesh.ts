@@ -15,6 +15,8 @@ export interface FoundMesh {
   readonly mode: 'explicit' | 'transparent'
   /** Loopback URL of the debug server. */
   readonly controllerUrl: string
+  /** Where machines join; absent if none can. */
+  readonly machinesUrl?: string
 }
 
 /** Where to look, and how to tell whether a mesh is still there. */
@@ -40,14 +42,14 @@ export function findMesh({ state, cwd, isAlive }: FindMeshOptions): FoundMesh {
       'start one with osm standalone run <folder>, set its state folder with --state, or select a cluster with --kubeconfig',
     )
   const file = join(stateFolder, 'mesh.json')
-  const { pid, folder, mode, controllerUrl } = readMeshFile(file)
+  const { pid, ...found } = readMeshFile(file)
   if (!isAlive(pid))
     throw cliError(
       'OSM_CLI_MESH_MISSING',
       `the mesh in ${file}, process ${pid}, has ended`,
       'start it again with osm standalone run <folder>',
     )
-  return { stateFolder, folder, mode, controllerUrl }
+  return { stateFolder, ...found }
 }
 
 /** State folder of a mesh in a directory, or in the nearest one above it. */
@@ -59,7 +61,7 @@ export function nearestState(start: string): string | undefined {
   }
 }
 
-function readMeshFile(file: string): { pid: number; folder: string; mode: FoundMesh['mode']; controllerUrl: string } {
+function readMeshFile(file: string): Omit<FoundMesh, 'stateFolder'> & { readonly pid: number } {
   const read = parseMeshFile(readIfThere(file))
   if (read !== undefined) return read
   throw cliError(
@@ -81,13 +83,14 @@ function readIfThere(file: string): string {
 function parseMeshFile(text: string): ReturnType<typeof readMeshFile> | undefined {
   const value = parseOrUndefined(text)
   if (!isPlainRecord(value)) return undefined
-  const { pid, folder, mode, controllerUrl } = value
+  const { pid, folder, mode, controllerUrl, machinesUrl } = value
   const usable =
     typeof pid === 'number' &&
     typeof folder === 'string' &&
     typeof controllerUrl === 'string' &&
     (mode === 'explicit' || mode === 'transparent')
-  return usable ? { pid, folder, mode, controllerUrl } : undefined
+  if (!usable) return undefined
+  return { pid, folder, mode, controllerUrl, ...(typeof machinesUrl === 'string' && { machinesUrl }) }
 }
 
 function parseOrUndefined(text: string): unknown {

@@ -34,3 +34,15 @@ export function writeCertificateRequest(names: Omit<LeafNames, 'kind'>, pair: Ke
   const signature = sign(algorithm.hash, info, key)
   return pem('CERTIFICATE REQUEST', tlv(tag.sequence, info, algorithm.der, bitString(signature)))
 }
+
+/**
+ * Writes a request that proves a key and asks for nothing else: without subject and attributes. The signer decides on the names.
+ *
+ * @returns PKCS#10 in PEM
+ */
+export function writeKeyRequest(pair: KeyPair): string {
+  const key = createPrivateKey(pair.privateKey)
+  const algorithm = signatureAlgorithmOf(key, 'new key')
+  const info = tlv(tag.sequence, unsignedInteger(Uint8Array.of(0)), tlv(tag.sequence), pair.publicKey, tlv(ATTRIBUTES))
+  return pem('CERTIFICATE REQUEST', tlv(tag.sequence, info, algorithm.der, bitString(sign(algorithm.hash, info, key))))
+}

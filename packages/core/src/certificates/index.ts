@@ -34,6 +34,7 @@ export {
 } from './certificate.js'
 export { systemClock, type Clock, type Random } from './clock.js'
 export { certificateErrorCodes, type CertificateErrorCode } from './errors.js'
+export { writeKeyRequest } from './certificate-request.js'
 export { Semaphore } from './semaphore.js'
 export { FileCaStore, type CaFileSystem } from './file-ca-store.js'
 export { issueLeaf, signingRequest } from './issue-leaf.js'

@@ -19,6 +19,12 @@ const PROOFS: Readonly<Record<LeafKind, { readonly askedBy: string; readonly pro
 /** A proxy certificate for a key that a kubelet has made. */
 const POD_PROOF = { askedBy: 'kubelet', proof: 'the pod as the API server vouches for it, and a signature by the key' }
 
+/** A proxy certificate for a key that a machine has made. */
+const MACHINE_PROOF = {
+  askedBy: 'machine',
+  proof: 'join token or current certificate of the machine, and a signature by the key',
+}
+
 /** Told of every certificate that was issued or refused. */
 export interface IssuanceLog {
   /** @param holder - who holds the key, if it was not made with the certificate */
@@ -40,7 +46,7 @@ export function issuanceLog(logger: Logger): IssuanceLog {
     names: dnsNames.length,
     authority: authorityOf(kind),
     provider,
-    ...(kind === 'proxy' && holder !== undefined ? POD_PROOF : PROOFS[kind]),
+    ...(kind === 'proxy' && holder !== undefined ? proofOf(holder) : PROOFS[kind]),
     keyHolder: holder === undefined ? 'control plane' : 'proxy',
     ...(holder && { proxy: holder.commonName }),
   })
@@ -56,4 +62,8 @@ export function issuanceLog(logger: Logger): IssuanceLog {
       logger.warn({ ...about(names, provider, holder), code }, 'certificate refused')
     },
   }
+}
+
+function proofOf({ place }: KeyHolder): { readonly askedBy: string; readonly proof: string } {
+  return place === 'machine' ? MACHINE_PROOF : POD_PROOF
 }

@@ -24,6 +24,15 @@ export interface ControllerConfig {
   /** Drivers beside those that are built in, as the supervisor has read them. */
   readonly driverPackages: readonly DriverEntry[]
   readonly endpointsProviders: readonly ProviderEntry[]
+  /** How machines join; none can if absent. */
+  readonly machines?: {
+    readonly address: string
+    readonly port: number
+    /** Folder of join tokens. */
+    readonly tokens: string
+    /** Folder of machines that have joined. */
+    readonly folder: string
+  }
   /** Transparent mode: virtual addresses by `<namespace>/<service>` at the start. Later ones come over standard input. */
   readonly virtualAddresses: VirtualAddresses
 }

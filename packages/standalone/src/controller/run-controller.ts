@@ -1,6 +1,7 @@
 import {
   createLogger,
   FileCaStore,
+  FolderTokenStore,
   FolderSecrets,
   Metrics,
   type ProcessLogger,
@@ -11,12 +12,20 @@ import {
   YamlFolderSource,
 } from '@osm-ts/core'
 import { buildVersion } from '@osm-ts/program'
-import { choicesOfObjects, providerOpener, startController, type RunningController } from '@osm-ts/controller'
+import {
+  type Attachment,
+  choicesOfObjects,
+  machineEnrolment,
+  providerOpener,
+  startController,
+  type RunningController,
+} from '@osm-ts/controller'
 
 import { AddressedSource } from '../addresses/addressed-source.js'
 import { FixedAddressTable } from '../addresses/virtual-addresses.js'
 import { builtInDrivers } from '../builtins.js'
 import { MESH_NAME, meshDomains, OSM_NAMESPACE } from '../mesh-constants.js'
+import { FolderMachines } from '../machines/folder-machines.js'
 import type { ControllerConfig, ControllerInput, ControllerReady } from './controller-config.js'
 
 /** A controller in this process. */
@@ -106,6 +115,7 @@ export async function runController(
     bindAddress: '127.0.0.1',
     ports: config.ports,
     debugServer: 'always',
+    attachments: machineAttachments(config),
     metrics: new Metrics(),
     version: buildVersion(version),
     logger,
@@ -122,4 +132,29 @@ export async function runController(
     logger,
     stopped: controller.stopped,
   }
+}
+
+/** The server by which machines join, if any may. */
+function machineAttachments({
+  machines,
+  instances,
+  proxyServer,
+  serverNames,
+  environment,
+}: ControllerConfig): readonly Attachment[] {
+  if (machines === undefined) return []
+  const now = (): number => systemClock.now()
+  return [
+    machineEnrolment({
+      address: { host: machines.address, port: machines.port },
+      tokens: new FolderTokenStore(machines.tokens, now),
+      machines: ({ feed, logger }) =>
+        new FolderMachines({ folder: machines.folder, instances, feed, now, logger: logger.child('machines') }),
+      environment,
+      serverNames,
+      proxyPort: (sidecarClass) => proxyServer.ports[sidecarClass] ?? 0,
+      now,
+      refusedAddresses: [],
+    }),
+  ]
 }

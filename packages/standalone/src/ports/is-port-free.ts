@@ -1,12 +1,20 @@
 import { createServer } from 'node:net'
 
-/** Whether a loopback port can be listened on. */
+/** Whether a port can be listened on. */
 export type PortCheck = (port: number) => Promise<boolean>
 
-/** Tries it. */
-export const isPortFree: PortCheck = (port) =>
-  new Promise((resolve) => {
+/** Tries it at all of the addresses. */
+export function isPortFreeAt(addresses: readonly string[]): PortCheck {
+  return async (port) => {
+    for (const address of addresses) if (!(await isFree(address, port))) return false
+    return true
+  }
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))
-    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)))
   })
+}

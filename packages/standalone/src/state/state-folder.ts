@@ -20,6 +20,10 @@ export interface StatePaths {
   readonly ports: string
   /** Virtual addresses given out. Kept. */
   readonly virtualAddresses: string
+  /** Join tokens of machines, shared with the commands that make them. Kept. */
+  readonly joinTokens: string
+  /** Machines that have joined. Kept. */
+  readonly machines: string
   /** Processes that run. */
   readonly processes: string
   /** Tells commands that a mesh runs, and where. */
@@ -36,6 +40,8 @@ export function statePaths(folder: string): StatePaths {
     logs: join(folder, 'logs'),
     ports: join(folder, 'ports.json'),
     virtualAddresses: join(folder, 'virtual-addresses.json'),
+    joinTokens: join(folder, 'join-tokens'),
+    machines: join(folder, 'machines'),
     processes: join(folder, 'processes.json'),
     meshFile: join(folder, 'mesh.json'),
   }

@@ -1,4 +1,4 @@
-import type { Clock, ProxyCertificate, Random } from '@osm-ts/core'
+import type { Certificate, Clock, ProxyCertificate, Random } from '@osm-ts/core'
 
 import { isAborted } from '../process/is-aborted.js'
 
@@ -6,12 +6,15 @@ import { isAborted } from '../process/is-aborted.js'
 const LONGEST_TIMER_MS = 24 * 3_600_000
 const RETRY_MS = 60_000
 
+/** When a certificate is valid. */
+type Validity = Pick<Certificate, 'notBefore' | 'expiration'>
+
 /** What rotation needs. */
-export interface RotationOptions {
-  readonly certificate: ProxyCertificate
-  readonly issue: () => Promise<ProxyCertificate>
+export interface RotationOptions<C extends Validity = ProxyCertificate> {
+  readonly certificate: C
+  readonly issue: () => Promise<C>
   /** Puts a new certificate in place of the old one. */
-  readonly install: (certificate: ProxyCertificate) => void
+  readonly install: (certificate: C) => void
   /** Told when no new certificate was to be had. It is tried again. */
   readonly onFailure: (error: unknown) => void
   readonly clock: Clock
@@ -19,7 +22,10 @@ export interface RotationOptions {
 }
 
 /** Replaces a certificate between half and three quarters of its life, again and again until the signal aborts. */
-export async function rotateCertificate(options: RotationOptions, signal: AbortSignal): Promise<void> {
+export async function rotateCertificate<C extends Validity>(
+  options: RotationOptions<C>,
+  signal: AbortSignal,
+): Promise<void> {
   const { issue, install, onFailure, clock, random } = options
   let certificate = options.certificate
   let due = dueTime(certificate, random)
@@ -41,7 +47,7 @@ export async function rotateCertificate(options: RotationOptions, signal: AbortS
   }
 }
 
-function dueTime({ notBefore, expiration }: ProxyCertificate, random: Random): number {
+function dueTime({ notBefore, expiration }: Validity, random: Random): number {
   return notBefore + (expiration - notBefore) * (0.5 + 0.25 * random())
 }
 

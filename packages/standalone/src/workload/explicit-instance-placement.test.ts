@@ -39,7 +39,7 @@ async function placeInstance(
   replica = 0,
 ): Promise<ExplicitInstancePlacement> {
   const desired = desiredInstances(snapshot, 'envoy')[replica]!
-  return ExplicitInstancePlacement.open({ desired, allocator, folder: '/run/x' }, snapshot)
+  return ExplicitInstancePlacement.open({ desired, allocator, folder: '/run/x', address: '127.0.0.1' }, snapshot)
 }
 
 describe('ExplicitInstancePlacement', () => {

@@ -14,7 +14,7 @@ import { servedPorts, workloadPorts, type ServedPort } from './workload-ports.js
 const TIMEOUT_MS = 2000
 
 /** Asks on the loopback address of this machine. */
-const requestLocally: LoopbackRequest = ({ method, port, path }, signal) =>
+export const requestLocally: LoopbackRequest = ({ method, port, path }, signal) =>
   new Promise((resolve, reject) => {
     const request = httpRequest(
       { host: '127.0.0.1', port, path, method, agent: false, timeout: TIMEOUT_MS, signal },
@@ -38,13 +38,15 @@ export interface ExplicitInstancePlacementOptions {
   readonly desired: DesiredInstance
   readonly allocator: PortAllocator
   readonly folder: string
+  /** Where callers reach the sidecar. */
+  readonly address: string
 }
 
 /** An instance on the network of this machine: it shares one loopback address with all others, so that each listener has its own port. */
 export class ExplicitInstancePlacement implements InstancePlacement {
   readonly mode = 'explicit'
   readonly interceptionMode = 'none'
-  readonly controllerAddress = LOOPBACK
+  readonly controllerAddress: string
   readonly host = LOOPBACK
   readonly request = requestLocally
   readonly listen: ListenAddresses
@@ -58,6 +60,7 @@ export class ExplicitInstancePlacement implements InstancePlacement {
     ports: readonly WorkloadPort[],
   ) {
     this.#options = options
+    this.controllerAddress = options.address
     this.listen = listen
     this.ports = ports
     this.home = { folder: options.folder, uid: undefined }
@@ -76,11 +79,11 @@ export class ExplicitInstancePlacement implements InstancePlacement {
   }
 
   async enter(): Promise<string> {
-    return LOOPBACK
+    return this.#options.address
   }
 
   async refresh(snapshot: Snapshot): Promise<SiteView> {
-    const { desired, allocator } = this.#options
+    const { desired, allocator, address } = this.#options
     const { outboundHttp, metrics, admin } = this.listen
     if (outboundHttp === undefined || metrics === undefined || admin === undefined)
       return { allocations: undefined, variables: {}, problems: unreachable(desired, snapshot) }
@@ -99,11 +102,12 @@ export class ExplicitInstancePlacement implements InstancePlacement {
     ])
     allocator.retain(desired.key, new Set([...claims.values(), ...this.#fixedPorts()]))
     const at = (purpose: string): SocketAddress => loopback(claimed(claims, purpose))
+    const open = (purpose: string): SocketAddress => ({ address, port: claimed(claims, purpose) })
     return {
       allocations: {
-        inbound: Object.fromEntries([...served].map(([key, first]) => [key, at(inboundPurpose(first))])),
+        inbound: Object.fromEntries([...served].map(([key, first]) => [key, open(inboundPurpose(first))])),
         ...(opened.length > 0 && {
-          ingress: Object.fromEntries(opened.map((key) => [key, at(ingressPurpose(key))])),
+          ingress: Object.fromEntries(opened.map((key) => [key, open(ingressPurpose(key))])),
         }),
         outboundHttp,
         outboundTcp: Object.fromEntries(called.map(({ key }) => [key, at(tcpPurpose(key))])),
@@ -143,7 +147,7 @@ export class ExplicitInstancePlacement implements InstancePlacement {
  * Keys of served ports, each with the key whose listener it has: ports of one service that lead to one port of the workload share that of the
  * lowest, since policies have one binding for all of them.
  */
-function inboundKeys(served: readonly ServedPort[]): ReadonlyMap<string, string> {
+export function inboundKeys(served: readonly ServedPort[]): ReadonlyMap<string, string> {
   const firstByTarget = new Map<string, string>()
   const sorted = [...served].sort((a, b) => a.port - b.port)
   return new Map(
@@ -161,7 +165,7 @@ function inboundKeys(served: readonly ServedPort[]): ReadonlyMap<string, string>
  * Ports of the workload that some object opens to callers outside the mesh, by service and port of the workload. Each has one listener, whatever the
  * number of objects.
  */
-function openedKeys(snapshot: Snapshot, served: readonly ServedPort[]): readonly string[] {
+export function openedKeys(snapshot: Snapshot, served: readonly ServedPort[]): readonly string[] {
   const opened = new Set(
     [...snapshot.list('IngressBackend'), ...snapshot.list('AccessControl')].flatMap(({ metadata, spec }) =>
       spec.backends.map(({ name, port }) => allocationKey({ namespace: metadata.namespace, name }, port.number)),

@@ -23,7 +23,7 @@ export async function untilListening(
 }
 
 /** Ports that anything listens on in the network of the process; undefined where that can't be told. */
-function listeningPorts(pid: number): ReadonlySet<number> | undefined {
+export function listeningPorts(pid: number): ReadonlySet<number> | undefined {
   const tables = ['tcp', 'tcp6'].map((name) => tryRead(`/proc/${pid}/net/${name}`))
   if (tables.every((table) => table === undefined)) return undefined
   return new Set(tables.flatMap((table) => parseTcpTable(table ?? '')))

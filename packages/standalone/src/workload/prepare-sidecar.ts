@@ -81,7 +81,7 @@ export function referenceValues(
   }
 }
 
-function requireBinary(sidecarClass: string, binaries: Readonly<Record<string, string>>): string {
+export function requireBinary(sidecarClass: string, binaries: Readonly<Record<string, string>>): string {
   const code: StandaloneErrorCode = 'OSM_STANDALONE_BINARY'
   const variable = `${sidecarClass.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_BIN`
   const binary = Object.hasOwn(binaries, sidecarClass) ? binaries[sidecarClass] : undefined
@@ -98,7 +98,7 @@ function requireBinary(sidecarClass: string, binaries: Readonly<Record<string, s
 const SCRATCH = '/tmp'
 
 /** A process has no containers before it, and no folders of its own at fixed places. */
-function checkForProcess({ initContainers, volumes }: SidecarPatch, sidecarClass: string): void {
+export function checkForProcess({ initContainers, volumes }: SidecarPatch, sidecarClass: string): void {
   const wanted = [
     ...initContainers.map(({ name }) => `init container ${name}`),
     ...volumes

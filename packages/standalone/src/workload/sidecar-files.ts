@@ -9,7 +9,7 @@ import { resolveValue, type ReferenceValues } from './resolve-value.js'
 
 /** What files of a sidecar are made from. */
 export interface FileMaterial {
-  readonly certificate: ProxyCertificate
+  readonly certificate: Pick<ProxyCertificate, 'chain' | 'privateKey'>
   /** PEM of the control plane's roots. */
   readonly trustBundle: readonly string[]
   readonly values: ReferenceValues

@@ -32,7 +32,7 @@ export interface SidecarRunnerOptions {
   readonly patch: SidecarPatch
   readonly binary: string
   readonly values: ReferenceValues
-  readonly placement: InstancePlacement
+  readonly placement: Pick<InstancePlacement, 'sidecar' | 'request'>
   readonly environment: Readonly<Record<string, string>>
   readonly logPath: string
   readonly processes: ProcessRegistry

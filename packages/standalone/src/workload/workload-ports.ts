@@ -10,7 +10,7 @@ export interface ServedPort {
 /** Ports of services that select the workload and lead to a port of it. */
 export function servedPorts(
   snapshot: Snapshot,
-  { metadata }: KindMap['Workload'],
+  { metadata }: { readonly metadata: Pick<KindMap['Workload']['metadata'], 'namespace' | 'labels'> },
   ports: readonly WorkloadPort[],
 ): readonly ServedPort[] {
   return snapshot

@@ -1,0 +1,251 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
+
+import { kernelTestObstacle, namespaceNames, removeLeftovers, run } from './support/kernel.js'
+import { envoyBinary, programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { throughProxy } from './support/traffic.js'
+import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
+
+const PORT = 8080
+const http = { protocol: 'http' }
+const osm = fileURLToPath(new URL('../../packages/cli/dist/osm.mjs', import.meta.url))
+const namespace = `osmtest-${String(process.pid)}-machine`
+const address = { mesh: '10.203.7.1', machine: '10.203.7.2' } as const
+const inside = ['netns', 'exec', namespace, process.execPath] as const
+const obstacle = kernelTestObstacle()
+const store = 'http://store.shop:8080/'
+const rules = [{ kind: 'HTTPRouteGroup', name: 'any' } as const]
+
+/** One request of a program of the machine through its forward proxy. */
+const askProgram = `
+  const [proxy, url] = process.argv.slice(1)
+  const { hostname, port } = new URL(proxy)
+  require('node:http').get({ host: hostname, port, path: url, headers: { host: new URL(url).host } }, (response) => {
+    response.resume().on('end', () => console.log(response.statusCode + ' ' + (response.headers.server ?? '')))
+  }).on('error', (error) => console.log('error ' + error.message))`
+
+/** Lines of `name=value`. */
+function variablesOf(text: string): Readonly<Record<string, string>> {
+  const lines = text.trim().split('\n')
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+}
+
+if (obstacle !== undefined) {
+  describe('a machine with its own address', () => {
+    it('can run here', () => {
+      throw new Error(obstacle)
+    })
+  })
+} else {
+  describe('a machine with its own address', () => {
+    const children: ChildProcess[] = []
+    let folder: string
+    let state: string
+    let mesh: TestMesh
+    let joined: ChildProcess
+    let variables: Promise<Readonly<Record<string, string>>>
+    let token: string
+
+    /** Runs `osm` to its end, on the machine or beside the mesh. */
+    function osmOnce(place: 'machine' | 'mesh', args: readonly string[]): Ended {
+      const [file, words] = place === 'machine' ? ['ip', [...inside, osm]] : [process.execPath, [osm]]
+      const { status, stdout, stderr } = spawnSync(file, [...words, ...args], { encoding: 'utf8', timeout: 120_000 })
+      return { code: status, output: status === 0 ? stdout : stderr }
+    }
+
+    const makeToken = (...more: readonly string[]): string => {
+      const args = ['machine', 'token', '--state', mesh.stateFolder, '-n', 'shop', '-a', 'store', '-l', 'app=store']
+      const { code, output } = osmOnce('mesh', [...args, ...more])
+      expect([code, output]).toEqual([0, expect.stringMatching(/^osm1\./)])
+      return output
+    }
+
+    const joinArgs = (of: string, more: readonly string[] = []): readonly string[] => [
+      'machine',
+      'join',
+      mesh.mesh.machinesUrl() ?? '',
+      '--state',
+      of,
+      '--port',
+      String(PORT),
+      '--envoy',
+      envoyBinary(),
+      ...more,
+    ]
+
+    function startJoin(more: readonly string[] = []): ChildProcess {
+      const child = spawn('ip', [...inside, osm, ...joinArgs(state, ['--name', 'rack-7', ...more])], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      children.push(child)
+      variables = new Promise((resolve) => {
+        let text = ''
+        child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece
+          if (text.includes('\n')) resolve(variablesOf(text))
+        })
+      })
+      return child
+    }
+
+    async function ask(from: string): Promise<string> {
+      const { status, server } = await throughProxy(mesh.proxyOf(from), store)
+      return status === 200 ? (server ?? '') : String(status)
+    }
+
+    const untilAnswered = () =>
+      eventually(
+        () => ask('shop/client'),
+        (by) => by === 'machine',
+        { what: 'an answer of the machine' },
+      )
+
+    async function participant() {
+      const page = JSON.parse(await mesh.debug('/debug/participants')) as {
+        readonly proxies: readonly { readonly name: string; readonly state: string; readonly identity: string }[]
+      }
+      return page.proxies.find(({ name }) => name === 'shop/rack-7')
+    }
+
+    beforeAll(async () => {
+      removeLeftovers('osmtest-')
+      run('ip', ['netns', 'add', namespace])
+      run('ip', ['link', 'add', 'osmt-machine', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace])
+      run('ip', ['address', 'add', `${address.mesh}/24`, 'dev', 'osmt-machine'])
+      run('ip', ['link', 'set', 'osmt-machine', 'up'])
+      run('ip', ['-n', namespace, 'link', 'set', 'lo', 'up'])
+      run('ip', ['-n', namespace, 'address', 'add', `${address.machine}/24`, 'dev', 'eth0'])
+      run('ip', ['-n', namespace, 'link', 'set', 'eth0', 'up'])
+      folder = await mkdtemp(join(tmpdir(), 'osm-machine-'))
+      state = join(folder, 'state')
+      mesh = await startTestMesh(
+        {
+          'mesh.yaml': [
+            meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
+            ...['client', 'stranger', 'store', 'books'].map((name) => account(`shop/${name}`)),
+            routeGroup('shop/any', [{ name: 'any', pathRegex: '.*', methods: ['*'] }]),
+            trafficTarget('shop/store', { to: 'shop/store', from: ['shop/client'], rules }),
+            trafficTarget('shop/books', { to: 'shop/books', from: ['shop/store'], rules }),
+            workload('shop/client', { program: programs.idle }),
+            workload('shop/stranger', { program: programs.idle }),
+            workload('shop/books', { program: programs.http, port: PORT }),
+            service('shop/store', 'store', PORT, http),
+            service('shop/books', 'books', PORT, http),
+          ],
+        },
+        'explicit',
+        undefined,
+        'envoy',
+        undefined,
+        { machineAddress: address.mesh },
+      )
+      const app = spawn('ip', [...inside, programs.http], {
+        env: { ...process.env, PORT: String(PORT), NAME: 'machine' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      children.push(app)
+      await once(app.stdout, 'data')
+    })
+    afterAll(async () => {
+      for (const child of children) {
+        if (child.exitCode !== null || child.signalCode !== null) continue
+        const ended = once(child, 'exit')
+        child.kill()
+        await ended
+      }
+      await mesh.stop()
+      if (namespaceNames().includes(namespace)) run('ip', ['netns', 'delete', namespace])
+      await rm(folder, { recursive: true })
+    })
+
+    it('joins by a token, and answers its first meshed request', async () => {
+      token = makeToken()
+      await writeFile(join(folder, 'token'), token, { mode: 0o600 })
+      const began = performance.now()
+      joined = startJoin(['--token-file', join(folder, 'token')])
+      await untilAnswered()
+      const seconds = (performance.now() - began) / 1000
+      process.stdout.write(`join to first meshed request: ${seconds.toFixed(2)} s\n`)
+      expect(seconds).toBeLessThan(120)
+    })
+
+    it('has the identity of its token, and only what policy allows reaches it', async () => {
+      await expect(participant()).resolves.toMatchObject({ state: 'participant', identity: 'store.shop' })
+      await expect(ask('shop/stranger')).resolves.toBe('403')
+    })
+
+    it('resolves services of the mesh by its forward proxy', async () => {
+      const { HTTP_PROXY = '' } = await variables
+      const asked = (url: string): string => run('ip', [...inside, '-e', askProgram, HTTP_PROXY, url]).trim()
+      expect(asked('http://books.shop:8080/')).toBe('200 books')
+      expect(asked('http://nothing.shop:8080/')).toMatch(/^403/)
+    })
+
+    it('cannot be joined twice by one token, nor by a token of another mesh', async () => {
+      await writeFile(join(folder, 'token'), token)
+      const thief = osmOnce(
+        'machine',
+        joinArgs(join(folder, 'thief'), ['--name', 'thief', '--token-file', join(folder, 'token')]),
+      )
+      expect(thief).toEqual({ code: 1, output: expect.stringContaining('OSM_MACHINE_TOKEN_USED') })
+      const [version, id, secret] = token.split('.')
+      await writeFile(join(folder, 'token'), [version, id, secret, 'A'.repeat(43)].join('.'))
+      const astray = osmOnce(
+        'machine',
+        joinArgs(join(folder, 'astray'), ['--name', 'astray', '--token-file', join(folder, 'token')]),
+      )
+      expect(astray).toEqual({ code: 1, output: expect.stringContaining('OSM_JOIN_TRUST') })
+    })
+
+    it('loses no request while the control plane restarts', async () => {
+      const answers: string[] = []
+      await mesh.restartController(async () => {
+        for (let n = 0; n < 200; n += 1) answers.push(await ask('shop/client'))
+      })
+      for (let n = 0; n < 50; n += 1) answers.push(await ask('shop/client'))
+      expect(new Set(answers)).toEqual(new Set(['machine']))
+    })
+
+    it('ends in order, and comes back with the certificate that it has', async () => {
+      const ended = once(joined, 'exit')
+      joined.kill('SIGTERM')
+      await expect(ended).resolves.toEqual([0, null])
+      await eventually(
+        () => ask('shop/client'),
+        (by) => by !== 'machine',
+        { what: 'that the machine is out of service' },
+      )
+      joined = startJoin()
+      await untilAnswered()
+    })
+
+    it('leaves nothing', async () => {
+      const ended = once(joined, 'exit')
+      expect(osmOnce('machine', ['machine', 'leave', '--state', state])).toEqual({
+        code: 0,
+        output: 'The machine has left the mesh\n',
+      })
+      await ended
+      expect(existsSync(state)).toBe(false)
+      const commands = run('ip', ['netns', 'pids', namespace])
+        .split('\n')
+        .filter((pid) => pid !== '')
+        .map((pid) => run('cat', [`/proc/${pid}/cmdline`]))
+      expect(commands).toEqual([expect.stringContaining('http-server')])
+      await eventually(participant, (found) => found === undefined, { what: 'that the machine is forgotten' })
+    })
+  })
+}

@@ -1,0 +1,260 @@
+import { hostname } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { isAbsolute, join, resolve } from 'node:path'
+
+import { type Command, Option } from 'commander'
+
+import type { CliContext } from '../cli-context.js'
+import { cliError } from '../errors.js'
+import { exitCodes } from '../exit-code.js'
+import {
+  type MachinePort,
+  parseAddress,
+  parseControlPlane,
+  parseLabel,
+  parsePort,
+  parseRange,
+  parseTtl,
+} from '../machine/machine-values.js'
+import { systemdUnit } from '../machine/systemd-unit.js'
+import { outputOption, toJson } from '../output/format.js'
+import type { CommandHost } from './cli-command.js'
+import { type SidecarFlags, sidecarPrograms } from './run-options.js'
+import { meshOf, stateOption, type StateFlags } from './state-option.js'
+
+const MACHINE_STATE = '/var/lib/osm-machine'
+const TOKEN_VARIABLE = 'OSM_MACHINE_TOKEN'
+
+/** `osm machine` */
+export function addMachine(program: Command, host: CommandHost): void {
+  const parent = program.command('machine').description('let machines join a mesh that osm standalone run has started')
+  addToken(parent, host)
+  addJoin(parent, host)
+  addLeave(parent, host)
+}
+
+interface TokenFlags extends StateFlags {
+  readonly namespace: string
+  readonly serviceAccount: string
+  readonly label?: Readonly<Record<string, string>>
+  readonly ttl: number
+  readonly output: string
+}
+
+function addToken(parent: Command, { context, onExit }: CommandHost): void {
+  parent
+    .command('token')
+    .description('make a token by which one machine can join the mesh once')
+    .requiredOption('-n, --namespace <namespace>', 'namespace of the machine')
+    .requiredOption('-a, --service-account <name>', 'service account, the identity of the machine')
+    .addOption(
+      new Option('-l, --label <key=value>', 'label by which Services select the machine; may be repeated').argParser(
+        parseLabel,
+      ),
+    )
+    .addOption(
+      new Option('--ttl <duration>', 'how long the token is valid').argParser(parseTtl).default(3_600_000, '1h'),
+    )
+    .addOption(stateOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+The token is printed to standard output, and how to use it to standard error. It names the root by which the machine
+verifies the control plane. The mesh stores a hash of its secret only.
+
+Example:
+  osm machine token -n bookstore -a bookstore -l app=bookstore > token`,
+    )
+    .action(async ({ namespace, serviceAccount, label = {}, ttl, output, ...state }: TokenFlags) => {
+      const { FolderTokenStore, newJoinToken } = await import('@osm-ts/core')
+      const { statePaths } = await import('@osm-ts/standalone')
+      const mesh = meshOf(context, state)
+      if (mesh.machinesUrl === undefined)
+        throw cliError(
+          'OSM_CLI_MACHINES',
+          'machines cannot join this mesh',
+          'start it with osm standalone run --machine-address <ip>',
+        )
+      const paths = statePaths(mesh.stateFolder)
+      const expiresAt = Date.now() + ttl
+      const root = readFileSync(join(paths.ca, 'control-plane', 'ca.crt'), 'utf8')
+      const { text, stored } = newJoinToken({ namespace, serviceAccount, labels: label }, { root, expiresAt })
+      await new FolderTokenStore(paths.joinTokens, () => Date.now()).add(stored)
+      const expires = new Date(expiresAt).toISOString()
+      if (output === 'json')
+        context.stdout.write(toJson({ token: text, id: stored.id, controlPlane: mesh.machinesUrl, expires }))
+      else {
+        context.stdout.write(`${text}\n`)
+        context.stderr.write(
+          `Valid once, until ${expires}. On the machine, with the token in the file token:\n  osm machine join ${mesh.machinesUrl} --token-file token --port <port>\n`,
+        )
+      }
+      onExit(exitCodes.ok)
+    })
+}
+
+interface JoinFlags extends SidecarFlags {
+  readonly tokenFile?: string
+  readonly name: string
+  readonly address?: string
+  readonly port?: readonly MachinePort[]
+  readonly listeners: { readonly first: number; readonly last: number }
+  readonly state: string
+  readonly printSystemdUnit?: boolean
+  readonly output: string
+}
+
+function addJoin(parent: Command, { context, onExit }: CommandHost): void {
+  parent
+    .command('join')
+    .description('join a mesh, and run the sidecar of this machine until Ctrl-C')
+    .argument('<control-plane>', 'address of the control plane, https://<host>:<port>', parseControlPlane)
+    .option('--token-file <file>', `file with the token, - for standard input (default: $${TOKEN_VARIABLE})`)
+    .option('--name <name>', 'name of the machine in the mesh, a DNS label', defaultName())
+    .addOption(
+      new Option(
+        '--address <ip>',
+        'address of this machine for its callers (default: that by which it reaches the control plane)',
+      ).argParser(parseAddress),
+    )
+    .addOption(
+      new Option(
+        '-p, --port <[name=]port[:local]>',
+        'port of the workload, and where it listens on 127.0.0.1 if elsewhere; may be repeated',
+      ).argParser(parsePort),
+    )
+    .addOption(
+      new Option('--listeners <first-last>', 'ports of this machine for the sidecar')
+        .argParser(parseRange)
+        .default({ first: 15_100, last: 15_999 }, '15100-15999'),
+    )
+    .option('--class <name>', 'sidecar class (default: that of the mesh)')
+    .option('--envoy <path>', 'Envoy executable (default: $ENVOY_BIN, else envoy on the PATH)')
+    .option('--pipy <path>', 'Pipy executable (default: $PIPY_BIN, else pipy on the PATH)')
+    .option('--state <folder>', 'state folder with key and certificate of the machine', MACHINE_STATE)
+    .option('--print-systemd-unit', 'print a systemd unit that runs this command, and end')
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+The key is made on this machine and stays in the state folder. The token is needed for the first time only. On SIGTERM
+callers turn elsewhere, the sidecar drains and ends, and the next start goes on with the same certificate; osm machine
+leave removes all of it. The command prints the variables by which programs of this machine reach the mesh, such as
+HTTP_PROXY.
+
+Example:
+  osm machine join https://10.0.0.1:20003 --token-file token --port 8080`,
+    )
+    .action(async (controlPlane: URL, flags: JoinFlags) => {
+      if (flags.printSystemdUnit === true) {
+        context.stdout.write(unitOf(context, controlPlane, flags))
+        onExit(exitCodes.ok)
+        return
+      }
+      const { joinMachine } = await import('@osm-ts/standalone')
+      const { writeJoinEvent } = await import('../machine/join-events.js')
+      const token = await tokenOf(context, flags)
+      await joinMachine({
+        controlPlane,
+        ...(token !== undefined && { token }),
+        stateFolder: resolve(context.cwd, flags.state),
+        name: flags.name,
+        ...(flags.class !== undefined && { sidecarClass: flags.class }),
+        ...(flags.address !== undefined && { address: flags.address }),
+        ports: [...(flags.port ?? [])],
+        listeners: flags.listeners,
+        sidecarBinaries: binariesOf(context, flags),
+        environment: context.variables,
+        onEvent: (event) => writeJoinEvent(context, event, flags.output === 'json'),
+        signal: context.signal,
+      })
+      onExit(exitCodes.ok)
+    })
+}
+
+function addLeave(parent: Command, { context, onExit }: CommandHost): void {
+  parent
+    .command('leave')
+    .description('leave the mesh: end the sidecar, and remove key and certificate of this machine')
+    .option('--state <folder>', 'state folder of the machine', MACHINE_STATE)
+    .option('--force', 'remove them even if the control plane does not answer')
+    .action(async ({ state, force = false }: { readonly state: string; readonly force?: boolean }) => {
+      const { leaveMachine } = await import('@osm-ts/standalone')
+      await leaveMachine({ stateFolder: resolve(context.cwd, state), force, signal: context.signal })
+      context.stdout.write('The machine has left the mesh\n')
+      onExit(exitCodes.ok)
+    })
+}
+
+/** The host name, as far as a name in the mesh may have it. */
+function defaultName(): string {
+  const [label = ''] = hostname().toLowerCase().split('.')
+  return (
+    label
+      .replaceAll(/[^a-z0-9-]/g, '-')
+      .replaceAll(/^-+|-+$/g, '')
+      .slice(0, 63) || 'machine'
+  )
+}
+
+/** A token on the command line would be in the list of processes: it comes from a file or a variable. */
+async function tokenOf({ cwd, stdin, variables }: CliContext, { tokenFile }: JoinFlags): Promise<string | undefined> {
+  if (tokenFile === undefined) return variables[TOKEN_VARIABLE] || undefined
+  if (tokenFile === '-') {
+    let text = ''
+    for await (const piece of stdin().setEncoding('utf8')) text += String(piece)
+    return text
+  }
+  try {
+    return readFileSync(resolve(cwd, tokenFile), 'utf8')
+  } catch (error) {
+    throw cliError('OSM_CLI_INPUT', `${tokenFile} cannot be read`, 'give the file that holds the join token', error)
+  }
+}
+
+/** Executables that are there: which one is needed the control plane says. */
+function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Record<string, string>> {
+  const found = Object.entries(sidecarPrograms).flatMap(([name, { find }]) => {
+    const named = name === 'pipy' ? flags.pipy : flags.envoy
+    try {
+      return [[name, find(context, named)] as const]
+    } catch (error) {
+      if (named !== undefined) throw error
+      return []
+    }
+  })
+  return Object.fromEntries(found)
+}
+
+function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): string {
+  const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(context.cwd, path))
+  const { tokenFile, name, address, port = [], listeners, class: sidecarClass, state } = flags
+  const option = (option: string, value: string | undefined): readonly string[] =>
+    value === undefined ? [] : [option, value]
+  return systemdUnit({
+    program: [context.nodeProgram, join(context.programFolder, 'osm.mjs')],
+    environment: Object.fromEntries(
+      Object.entries(binariesOf(context, flags)).map(([found, path]) => [`${found.toUpperCase()}_BIN`, path]),
+    ),
+    args: [
+      'machine',
+      'join',
+      controlPlane.origin,
+      ...option('--token-file', tokenFile === undefined ? undefined : absolute(tokenFile)),
+      '--name',
+      name,
+      ...option('--address', address),
+      ...port.flatMap((each) => ['--port', portText(each)]),
+      '--listeners',
+      `${listeners.first}-${listeners.last}`,
+      ...option('--class', sidecarClass),
+      '--state',
+      absolute(state),
+    ],
+  })
+}
+
+function portText({ name, port, localPort }: MachinePort): string {
+  return `${name === undefined ? '' : `${name}=`}${port}${localPort === undefined ? '' : `:${localPort}`}`
+}

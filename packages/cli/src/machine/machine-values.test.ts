@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals'
+
+import { parseAddress, parseControlPlane, parseLabel, parsePort, parseRange, parseTtl } from './machine-values.js'
+import { systemdUnit } from './systemd-unit.js'
+
+describe('values of osm machine', () => {
+  it('read ports, labels, ranges, durations and addresses', () => {
+    expect(parsePort('web=8080:18080', parsePort('9090'))).toEqual([
+      { port: 9090 },
+      { name: 'web', port: 8080, localPort: 18_080 },
+    ])
+    expect(parseLabel('b=', parseLabel('app=store'))).toEqual({ app: 'store', b: '' })
+    expect(parseRange('15100-15999')).toEqual({ first: 15_100, last: 15_999 })
+    expect([parseTtl('90s'), parseTtl('10m'), parseTtl('1h')]).toEqual([90_000, 600_000, 3_600_000])
+    expect(parseAddress('192.0.2.1')).toBe('192.0.2.1')
+    expect(parseControlPlane('https://192.0.2.1:20003').host).toBe('192.0.2.1:20003')
+  })
+
+  it.each([
+    [parsePort, ['0', '70000', 'web=', 'a b=1', '8080:0']],
+    [parseLabel, ['app', '=x', 'a=b c']],
+    [parseRange, ['1', '5-4', '0-9', '1-70000']],
+    [parseTtl, ['0s', '1d', '10', '169h', '-1s']],
+    [parseAddress, ['localhost', '1.2.3', '']],
+    [parseControlPlane, ['http://a:1', 'a:1', 'https://a/path', 'https://user@a']],
+  ])('%p refuses what is none', (parse, texts) => {
+    for (const text of texts) expect(() => parse(text)).toThrow(/^It must be/)
+  })
+
+  it('quote what systemd would read as something else', () => {
+    const unit = systemdUnit({
+      program: ['/usr/bin/node', '/opt/my osm/osm.mjs'],
+      args: ['machine', 'join', '--name', 'a%b$c'],
+      environment: { ENVOY_BIN: '/usr/bin/envoy' },
+    })
+    expect(unit).toContain('ExecStart=/usr/bin/node "/opt/my osm/osm.mjs" machine join --name a%%b$$c\n')
+    expect(unit).toContain('Environment=ENVOY_BIN=/usr/bin/envoy\n')
+  })
+})

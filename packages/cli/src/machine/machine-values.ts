@@ -1,0 +1,75 @@
+import { isIP } from 'node:net'
+
+import { InvalidArgumentError } from 'commander'
+
+/** A port of the workload, as callers see it, and where its process listens. */
+export interface MachinePort {
+  readonly name?: string
+  readonly port: number
+  readonly localPort?: number
+}
+
+const LABEL = /^([A-Za-z0-9][\w./-]{0,252})=([A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?|)$/
+const PORT = /^(?:([a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?)=)?(\d{1,5})(?::(\d{1,5}))?$/
+const DURATION = /^(\d+)(s|m|h)$/
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+])
+const MAX_TTL_MS = 168 * 3_600_000
+
+/** `key=value`, added to those that were given before. */
+export function parseLabel(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, key, value] = LABEL.exec(text) ?? []
+  if (key === undefined || value === undefined) throw new InvalidArgumentError('It must be a label, such as app=store.')
+  return { ...before, [key]: value }
+}
+
+/** `8080`, `8080:18080` or `web=8080:18080`, added to those that were given before. */
+export function parsePort(text: string, before: readonly MachinePort[] = []): readonly MachinePort[] {
+  const [, name, , port = '', localPort] = PORT.exec(text) ?? []
+  const numbers = [port, localPort ?? port].map(Number)
+  if (!numbers.every((number) => number >= 1 && number <= 65_535))
+    throw new InvalidArgumentError('It must be a port, such as 8080, 8080:18080 or web=8080.')
+  return [
+    ...before,
+    {
+      ...(name !== undefined && { name }),
+      port: Number(port),
+      ...(localPort !== undefined && { localPort: Number(localPort) }),
+    },
+  ]
+}
+
+/** `15100-15999`. */
+export function parseRange(text: string): { readonly first: number; readonly last: number } {
+  const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []
+  const range = { first: Number(first), last: Number(last) }
+  if (range.first >= 1 && range.last <= 65_535 && range.first < range.last) return range
+  throw new InvalidArgumentError('It must be a range of ports, such as 15100-15999.')
+}
+
+/** `90s`, `10m`, `1h`, in milliseconds. */
+export function parseTtl(text: string): number {
+  const [, number, unit] = DURATION.exec(text) ?? []
+  const ttl = Number(number) * (UNITS.get(unit ?? '') ?? Number.NaN)
+  if (ttl >= 1_000 && ttl <= MAX_TTL_MS) return ttl
+  throw new InvalidArgumentError('It must be a duration from 1s to 168h, such as 10m.')
+}
+
+/** An IP address. */
+export function parseAddress(text: string): string {
+  if (isIP(text) !== 0) return text
+  throw new InvalidArgumentError('It must be an IP address.')
+}
+
+/** `https://host:port`. */
+export function parseControlPlane(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '') return url
+  throw new InvalidArgumentError('It must be https://<host>:<port>, as osm machine token prints it.')
+}

@@ -1,0 +1,188 @@
+import {
+  type AddressRules,
+  allowedClasses,
+  type CertificateAnswer,
+  type CertificateManager,
+  driverConfig,
+  type DriverRegistry,
+  isDnsLabel,
+  type JoinAnswer,
+  type JoinRequest,
+  keyHash,
+  type MachineErrorCode,
+  type MeshConfig,
+  type MeshConfigurator,
+  type MeshDomains,
+  OWN_LISTENERS,
+  type ProxyCertificate,
+  proxyCommonName,
+  type Redeemed,
+  redeemToken,
+  sidecarImage,
+  type TokenStore,
+} from '@osm-ts/core'
+import { proveKey } from '@osm-ts/kubernetes'
+import { OsmError, type ProxyUUID, type ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { Machine, Machines } from './machine.js'
+
+/** What {@link MachineAdmission} goes by. */
+export interface MachineAdmissionOptions {
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly domains: MeshDomains
+  readonly certificates: Pick<CertificateManager, 'issueCertificate' | 'trustBundle'>
+  readonly configurator: Pick<MeshConfigurator, 'current' | 'view'>
+  readonly drivers: Pick<DriverRegistry, 'names'>
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly tokens: TokenStore
+  readonly machines: Machines
+  readonly addresses: AddressRules
+  /** Port and name of the proxy control plane of a class. */
+  readonly controlPlane: (
+    sidecarClass: string,
+    config: MeshConfig,
+  ) => { readonly port: number; readonly serverName: string }
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** Milliseconds for which a certificate of a machine is valid at most. It renews between half and three quarters of that. */
+const LIFETIME_MS = 24 * 3_600_000
+const PEM = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/
+
+/** Decides who joins the mesh, and what certificate a machine gets. Names come from the token and from here, never from the machine's request. */
+export class MachineAdmission {
+  readonly #options: MachineAdmissionOptions
+
+  constructor(options: MachineAdmissionOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Admits a machine.
+   *
+   * @param source - address that the request comes from
+   * @throws OsmError with a code of `OSM_MACHINE_*`, or of certificates
+   */
+  async join(request: JoinRequest, source: string): Promise<JoinAnswer> {
+    const { tokens, machines, configurator, drivers, now, meshName, osmNamespace, environment } = this.#options
+    // Nothing of a token is used up by a request that can never be granted.
+    const publicKey = provenKey(request.csr)
+    const address = this.#addressOf(request, source)
+    checkRequest(request)
+    const config = configurator.current()
+    const sidecarClass = (request.sidecarClass ?? config.sidecar.sidecarClass).toLowerCase()
+    if (!drivers.names().includes(sidecarClass) || !allowedClasses(config).includes(sidecarClass))
+      throw refuse('OSM_MACHINE_CLASS', `sidecarClass: the mesh has no sidecar class ${JSON.stringify(sidecarClass)}`)
+    const granted = await redeemToken(tokens, request.proof, { key: keyHash(publicKey), now: now() })
+    const machine: Machine = {
+      ...granted,
+      name: request.name,
+      sidecarClass,
+      address,
+      ports: request.ports,
+      listeners: request.listeners,
+    }
+    await machines.admit(machine)
+    const certificate = await this.#issue(granted, publicKey)
+    const { namespace, serviceAccount, labels, uuid } = granted
+    return {
+      ...this.#answer(certificate),
+      uuid,
+      commonName: certificate.commonName,
+      namespace,
+      serviceAccount,
+      labels,
+      address,
+      sidecar: {
+        meshName,
+        osmNamespace,
+        sidecarClass,
+        configurator: configurator.view(),
+        driverConfig: driverConfig(config, sidecarClass),
+        sidecarImage: sidecarImage(config, sidecarClass, 'linux', environment) || `localhost/${sidecarClass}`,
+        resources: config.sidecar.resources,
+        logLevel: config.sidecar.logLevel,
+        controlPlane: this.#options.controlPlane(sidecarClass, config),
+      },
+    }
+  }
+
+  /**
+   * The machine of a verified proxy certificate.
+   *
+   * @throws OsmError with code `OSM_MACHINE_UNKNOWN`
+   */
+  known({ uuid, serviceAccount }: { readonly uuid: ProxyUUID; readonly serviceAccount: ServiceAccountRef }): Machine {
+    const machine = this.#options.machines.find(uuid)
+    if (machine?.namespace === serviceAccount.namespace && machine.serviceAccount === serviceAccount.name)
+      return machine
+    throw refuse('OSM_MACHINE_UNKNOWN', `no machine takes part with the sidecar ${uuid}; join again`)
+  }
+
+  /** Another certificate for a machine that takes part, for a key that should be fresh. */
+  async renew(machine: Machine, csr: string): Promise<CertificateAnswer> {
+    return this.#answer(await this.#issue(machine, provenKey(csr)))
+  }
+
+  #answer({ chain }: ProxyCertificate): CertificateAnswer {
+    return { chain, trustBundle: [...this.#options.certificates.trustBundle('control-plane')] }
+  }
+
+  #issue({ uuid, namespace, serviceAccount }: Redeemed, publicKey: Buffer): Promise<ProxyCertificate> {
+    const { certificates, domains } = this.#options
+    const account = { namespace, name: serviceAccount }
+    const commonName = proxyCommonName({ uuid, serviceAccount: account }, domains.trustDomain)
+    const holder = { id: uuid, commonName, place: 'machine', publicKey } as const
+    return certificates.issueCertificate(
+      { kind: 'proxy', uuid, serviceAccount: account, holder },
+      { keep: false, validityMs: LIFETIME_MS },
+    )
+  }
+
+  #addressOf({ address }: JoinRequest, source: string): string {
+    const own = address ?? unmapped(source)
+    const refusal = this.#options.addresses.refusal(own)
+    if (refusal === undefined) return own
+    throw refuse(
+      'OSM_MACHINE_REQUEST',
+      `address: ${own} ${refusal}; give an address at which callers reach the machine`,
+    )
+  }
+}
+
+/** @throws OsmError with code `OSM_MACHINE_KEY` */
+function provenKey(csr: string): Buffer {
+  const [, base64] = PEM.exec(csr) ?? []
+  if (base64 === undefined) throw refuse('OSM_MACHINE_KEY', 'csr: expected one PKCS#10 request in PEM')
+  const key = proveKey({ form: 'request', request: Buffer.from(base64, 'base64') }, '')
+  if (Buffer.isBuffer(key)) return key
+  throw refuse('OSM_MACHINE_KEY', `csr: ${key.message}`)
+}
+
+function checkRequest({ name, ports, listeners: { first, last } }: JoinRequest): void {
+  if (!isDnsLabel(name)) throw refuse('OSM_MACHINE_REQUEST', `name: expected a DNS label, got ${JSON.stringify(name)}`)
+  if (new Set(ports.map(({ port }) => port)).size < ports.length)
+    throw refuse('OSM_MACHINE_REQUEST', 'ports: each port may be given once')
+  if (last - first < OWN_LISTENERS)
+    throw refuse(
+      'OSM_MACHINE_REQUEST',
+      `listeners: expected a range of more than ${OWN_LISTENERS} ports, got ${first}-${last}`,
+    )
+  const taken = ports.map(({ port, localPort = port }) => localPort).find((port) => port >= first && port <= last)
+  if (taken !== undefined)
+    throw refuse(
+      'OSM_MACHINE_REQUEST',
+      `listeners: port ${taken} of the workload is in the range of the sidecar, ${first}-${last}`,
+    )
+}
+
+/** A server that listens for IPv6 too sees IPv4 clients by mapped addresses. */
+function unmapped(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address
+}
+
+function refuse(code: MachineErrorCode, message: string): OsmError<MachineErrorCode> {
+  return new OsmError(code, message)
+}

@@ -1,0 +1,60 @@
+import { AddressRules, type ControlPlaneSubject, type MeshConfig, type TokenStore } from '@osm-ts/core'
+import { listen, type ListenAddress, machineLimits } from '@osm-ts/program'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
+
+import type { Attachment, ControllerParts } from '../options.js'
+import type { Machines } from './machine.js'
+import { MachineAdmission } from './machine-admission.js'
+import { machineServer } from './machine-server.js'
+
+/** How machines join a mesh. */
+export interface MachineEnrolmentOptions {
+  readonly address: ListenAddress
+  readonly tokens: TokenStore
+  readonly machines: (parts: ControllerParts) => Machines
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly serverNames: Pick<ControlPlaneSubject, 'dnsNames' | 'ipAddresses'>
+  /** Port of the proxy control plane of a class. */
+  readonly proxyPort: (sidecarClass: string, config: MeshConfig) => number
+  readonly now: () => number
+  /** CIDRs that no machine may have an address of, such as the service range of a cluster. */
+  readonly refusedAddresses: readonly string[]
+}
+
+/** The server by which machines join, as a part of a controller. */
+export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
+  return async (parts) => {
+    const { meshName, osmNamespace, domains, certificates, configurator, registry, metrics, signal } = parts
+    const logger = parts.logger.child('machines')
+    const { address, tokens, environment, serverNames, proxyPort, now } = options
+    const machines = options.machines(parts)
+    const [serverName = ''] = serverNames.dnsNames
+    const admission = new MachineAdmission({
+      meshName,
+      osmNamespace,
+      domains,
+      certificates,
+      configurator,
+      drivers: registry,
+      environment,
+      tokens,
+      machines,
+      addresses: new AddressRules({ allowLoopback: false, refused: options.refusedAddresses }),
+      controlPlane: (sidecarClass, config) => ({ port: proxyPort(sidecarClass, config), serverName }),
+      now,
+    })
+    const { app, follow } = await machineServer({
+      admission,
+      machines,
+      certificates,
+      domains,
+      serverNames,
+      logger,
+      now,
+    })
+    await listen(app, address, { name: 'machines', limits: machineLimits, metrics, logger })
+    const closed = untilAborted(signal).then(() => app.close())
+    const stopped = Promise.all([follow(signal), machines.run(signal), closed]).then(() => undefined)
+    return { ready: async () => true, stopped }
+  }
+}

@@ -1,0 +1,155 @@
+import type { Server } from 'node:https'
+import { TLSSocket } from 'node:tls'
+
+import {
+  type CertificateManager,
+  certificateRef,
+  type ControlPlaneSubject,
+  JoinRequestSchema,
+  MACHINE_SERVER_NAME,
+  type MachineErrorCode,
+  machinePaths,
+  MachineReportSchema,
+  type MeshDomains,
+  PeerVerifier,
+  type ProcessLogger,
+  RenewRequestSchema,
+} from '@osm-ts/core'
+import { requestTimeouts } from '@osm-ts/program'
+import { isOsmError, OsmError } from '@osm-ts/driver-api'
+import { schemaIssues, sourceOf } from '@osm-ts/driver-api/toolkit'
+import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify'
+
+import { AttemptLimiter } from './attempt-limiter.js'
+import type { Machine, Machines } from './machine.js'
+import type { MachineAdmission } from './machine-admission.js'
+
+/** What the server of machines serves with. */
+export interface MachineServerOptions {
+  readonly admission: MachineAdmission
+  readonly machines: Machines
+  readonly certificates: CertificateManager
+  readonly domains: MeshDomains
+  /** Names and addresses that machines may reach it by. */
+  readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
+  readonly logger: ProcessLogger
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** A server that machines join by, over TLS 1.3. */
+export interface MachineServer {
+  readonly app: FastifyInstance<Server>
+  /** Follows certificates and roots until the signal aborts. */
+  readonly follow: (signal: AbortSignal) => Promise<void>
+}
+
+/** Bytes of a request at most: one with the largest key and 64 ports has 12 kB. */
+const BODY_LIMIT = 32 * 1024
+const REQUEST_MS = 10_000
+/** Attempts to join, or with a certificate that is refused. */
+const ATTEMPTS = { perSource: { burst: 20, perSecond: 0.5 }, inAll: { burst: 200, perSecond: 50 } } as const
+/** Requests of machines that take part: a report every few seconds, and one for each change. */
+const REQUESTS = { perSource: { burst: 100, perSecond: 10 }, inAll: { burst: 5_000, perSecond: 2_000 } } as const
+const STATUS: Readonly<Record<string, number>> = {
+  OSM_MACHINE_REQUEST: 400,
+  OSM_MACHINE_KEY: 400,
+  OSM_MACHINE_CLASS: 400,
+  OSM_PROXY_KEY: 400,
+  OSM_MACHINE_NAME: 409,
+  OSM_MACHINE_LIMIT: 503,
+  OSM_MACHINE_BUSY: 429,
+}
+
+/** Serves machines: joining for those with a proof, everything else for those with a certificate. */
+export async function machineServer(options: MachineServerOptions): Promise<MachineServer> {
+  const { admission, machines, certificates, domains, serverNames, logger, now } = options
+  const subject: ControlPlaneSubject = { kind: 'control-plane', name: MACHINE_SERVER_NAME, ...serverNames }
+  const ref = certificateRef<'control-plane'>(subject, domains)
+  const trustBundle = (): readonly string[] => certificates.trustBundle('control-plane')
+  let { chain, privateKey } = (await certificates.issueCertificate(subject)).credential()
+  const secure = () => ({ cert: chain, key: privateKey, ca: [...trustBundle()] })
+  const makeVerifier = (): PeerVerifier =>
+    new PeerVerifier({ authority: 'control-plane', trustBundle: trustBundle(), domains, peer: 'client' })
+  let verifier = makeVerifier()
+  const app = fastify({
+    // Those that join have no certificate yet. One that is shown is verified for each request.
+    https: { ...secure(), ...requestTimeouts, minVersion: 'TLSv1.3', requestCert: true, rejectUnauthorized: false },
+    logger: false,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_MS,
+  })
+  const attempts = new AttemptLimiter(ATTEMPTS, () => performance.now())
+  const requests = new AttemptLimiter(REQUESTS, () => performance.now())
+
+  const requireMachine = ({ socket }: FastifyRequest): Machine => {
+    const peer = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined
+    if (peer === undefined) throw refuse('OSM_MACHINE_UNKNOWN', 'expected a client certificate of a machine')
+    const verified = verifier.verify(peer.raw, now())
+    if (verified.kind !== 'proxy') throw refuse('OSM_MACHINE_UNKNOWN', 'expected the certificate of a machine')
+    return admission.known(verified)
+  }
+
+  app.addHook('onRequest', async (request) => {
+    const source = sourceOf(request.socket.remoteAddress ?? '')
+    const limiter = request.url === machinePaths.join ? attempts : requests
+    if (!limiter.take(source)) throw refuse('OSM_MACHINE_BUSY', 'too many requests arrive; try again in a few seconds')
+  })
+  app.get(machinePaths.trust, async () => ({ trustBundle: trustBundle(), now: now() }))
+  app.post(machinePaths.join, async ({ body, socket }) =>
+    admission.join(checked(JoinRequestSchema, body), socket.remoteAddress ?? ''),
+  )
+  app.post(machinePaths.certificate, async (request) =>
+    admission.renew(requireMachine(request), checked(RenewRequestSchema, request.body).csr),
+  )
+  app.put(machinePaths.self, async (request) => {
+    const { uuid } = requireMachine(request)
+    return { variables: await machines.report(uuid, checked(MachineReportSchema, request.body).ready) }
+  })
+  app.delete(machinePaths.self, async (request, reply) => {
+    const { uuid, namespace, name } = requireMachine(request)
+    await machines.remove(uuid)
+    logger.info({ namespace, machine: name, uuid }, 'a machine has left')
+    return reply.code(204).send()
+  })
+  app.setErrorHandler(async (error: Error & { readonly statusCode?: number }, request, reply) => {
+    const code = isOsmError(error) ? error.code : ''
+    const status = isOsmError(error) ? statusOf(code) : (error.statusCode ?? 500)
+    const source = request.socket.remoteAddress ?? ''
+    if (code !== 'OSM_MACHINE_BUSY')
+      logger.warn({ audit: 'machine', code, status, source, reason: error.message }, 'a machine was refused')
+    if (status === 429) reply.header('retry-after', '5')
+    // What went wrong inside is for the log.
+    return reply.code(status).send({ code, error: status < 500 || code !== '' ? error.message : 'internal error' })
+  })
+  const take = (): void => {
+    const certificate = certificates.getCertificate(ref)
+    if (certificate !== undefined) ({ chain, privateKey } = certificate.credential())
+    verifier = makeVerifier()
+    app.server.setSecureContext({ ...secure(), minVersion: 'TLSv1.3' })
+  }
+  return {
+    app,
+    follow: async (signal) => {
+      for await (const { type } of certificates.subscribe(signal))
+        if (type === 'rotated' || type === 'rootChanged' || type === 'missed') take()
+    },
+  }
+}
+
+function statusOf(code: string): number {
+  return STATUS[code] ?? (code.startsWith('OSM_MACHINE_') || code.startsWith('OSM_CERT_PEER_') ? 403 : 500)
+}
+
+function checked<T extends Parameters<typeof schemaIssues>[0]>(schema: T, body: unknown): StaticOf<T> {
+  const [issue] = schemaIssues(schema, body)
+  if (issue === undefined) return body as StaticOf<T>
+  throw refuse('OSM_MACHINE_REQUEST', `${issue.pointer.slice(1).replaceAll('/', '.') || 'body'}: ${issue.message}`)
+}
+
+/** The type of values that fit a schema. */
+type StaticOf<T> = T extends { readonly static: infer S } ? S : never
+
+function refuse(code: MachineErrorCode, message: string): OsmError<MachineErrorCode> {
+  return new OsmError(code, message)
+}

@@ -1,0 +1,31 @@
+export { type MachineErrorCode, machineErrorCodes } from './errors.js'
+export { FolderTokenStore } from './folder-token-store.js'
+export {
+  type JoinToken,
+  keyHash,
+  type MachineGrant,
+  newJoinToken,
+  parseJoinToken,
+  rootPin,
+  type StoredToken,
+  type TokenUse,
+} from './join-token.js'
+export { MAX_TOKEN_TTL_MS, type Redeemed, redeemToken, type TokenStore } from './token-store.js'
+export {
+  type CertificateAnswer,
+  CertificateAnswerSchema,
+  type JoinAnswer,
+  JoinAnswerSchema,
+  type JoinRequest,
+  JoinRequestSchema,
+  MACHINE_SERVER_NAME,
+  machinePaths,
+  MachineReportSchema,
+  OWN_LISTENERS,
+  RenewRequestSchema,
+  REPORT_OVERDUE_MS,
+  REPORT_PERIOD_MS,
+  ReportAnswerSchema,
+  type SidecarSettings,
+  TrustAnswerSchema,
+} from './messages.js'

@@ -1,0 +1,106 @@
+import { Type, type Static } from '@sinclair/typebox'
+
+const closed = { additionalProperties: false }
+const port = Type.Integer({ minimum: 1, maximum: 65_535 })
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
+
+/** PKCS#10 in PEM, without names and extensions. */
+const keyRequest = text(8_192)
+
+const ServedPortSchema = Type.Object({ name: Type.Optional(text(15)), port, localPort: Type.Optional(port) }, closed)
+
+/** What a machine sends to join: `POST /v1/machines`. */
+export const JoinRequestSchema = Type.Object(
+  {
+    /** The token, by its parts. */
+    proof: Type.Object({ kind: Type.Literal('token'), id: text(16), secret: text(43) }, closed),
+    csr: keyRequest,
+    /** DNS label, unique among workloads of the namespace. */
+    name: text(63),
+    /** Absent: that of MeshConfig. */
+    sidecarClass: Type.Optional(text(63)),
+    /** Where sidecars of callers connect. Absent: the address that the request comes from. */
+    address: Type.Optional(text(45)),
+    ports: Type.Array(ServedPortSchema, { maxItems: 64 }),
+    /** Ports from which listeners of the sidecar are chosen; the first three are forward proxy, metrics and administration. */
+    listeners: Type.Object({ first: port, last: port }, closed),
+  },
+  closed,
+)
+/** What a machine sends to join. */
+export type JoinRequest = Static<typeof JoinRequestSchema>
+
+/** What a machine sends for another certificate: `POST /v1/machines/self/certificate`, with mutual TLS. */
+export const RenewRequestSchema = Type.Object({ csr: keyRequest }, closed)
+
+/** What a machine sends when its state changes, and every few seconds: `PUT /v1/machines/self`, with mutual TLS. */
+export const MachineReportSchema = Type.Object({ ready: Type.Boolean() }, closed)
+
+/** `GET /v1/trust`: before anything is trusted. */
+export const TrustAnswerSchema = Type.Object({
+  /** PEM; the machine trusts the one that its token names. */
+  trustBundle: Type.Array(text(16_384), { minItems: 1, maxItems: 16 }),
+  /** Milliseconds since 1970, for a better error where clocks differ. */
+  now: Type.Number(),
+})
+
+/** A certificate for a machine. */
+export const CertificateAnswerSchema = Type.Object({
+  /** PEM, leaf first. */
+  chain: text(100_000),
+  /** Roots of the control plane, PEM. */
+  trustBundle: Type.Array(text(16_384), { minItems: 1, maxItems: 16 }),
+})
+/** A certificate for a machine. */
+export type CertificateAnswer = Static<typeof CertificateAnswerSchema>
+
+/** What a driver has to know to put its sidecar beside the workload. The contract of drivers has the meaning of each member. */
+const SidecarSettingsSchema = Type.Object({
+  meshName: Type.String(),
+  osmNamespace: Type.String(),
+  sidecarClass: text(63),
+  configurator: Type.Unknown(),
+  driverConfig: Type.Unknown(),
+  sidecarImage: Type.String(),
+  resources: Type.Unknown(),
+  logLevel: Type.String(),
+  /** Port of the proxy control plane, at the address of this server, and the name in its certificate. */
+  controlPlane: Type.Object({ port, serverName: text(253) }),
+})
+/** What a driver has to know to put its sidecar beside the workload. */
+export type SidecarSettings = Static<typeof SidecarSettingsSchema>
+
+/** The answer to a {@link JoinRequest}. */
+export const JoinAnswerSchema = Type.Composite([
+  CertificateAnswerSchema,
+  Type.Object({
+    uuid: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
+    commonName: text(253),
+    namespace: text(63),
+    serviceAccount: text(253),
+    labels: Type.Record(Type.String(), Type.String()),
+    address: text(45),
+    sidecar: SidecarSettingsSchema,
+  }),
+])
+/** The answer to a {@link JoinRequest}. */
+export type JoinAnswer = Static<typeof JoinAnswerSchema>
+
+/** The answer to a report: how the workload is told to reach others, by environment variable. */
+export const ReportAnswerSchema = Type.Object({ variables: Type.Record(Type.String(), Type.String()) })
+
+/** Listeners of a sidecar that every machine has: forward proxy, metrics and administration. They take the first ports of the range. */
+export const OWN_LISTENERS = 3
+/** First label of the name of the server that machines join by. No proxy has such a name. */
+export const MACHINE_SERVER_NAME = 'osm-machines'
+/** Paths of that server. */
+export const machinePaths = {
+  trust: '/v1/trust',
+  join: '/v1/machines',
+  self: '/v1/machines/self',
+  certificate: '/v1/machines/self/certificate',
+} as const
+/** Milliseconds between two reports of a machine whose state does not change. */
+export const REPORT_PERIOD_MS = 5_000
+/** Milliseconds without a report after which a machine gets no traffic. */
+export const REPORT_OVERDUE_MS = 20_000

@@ -1,0 +1,15 @@
+/** Codes of what can go wrong on a machine that joins a mesh, with the meaning of each. */
+export const joinErrorCodes = {
+  OSM_JOIN_UNREACHABLE: 'the control plane did not answer a machine',
+  OSM_JOIN_TRUST:
+    'the control plane has another root than the join token names, or another server answered; the machine did not show its token',
+  OSM_JOIN_CLOCK:
+    'the clock of the machine differs from that of the control plane by minutes, so that certificates are not valid',
+  OSM_JOIN_ANSWER: 'the control plane sent a response that this version of osm does not support',
+  OSM_JOIN_PROOF: 'the machine has no valid certificate, and no join token was given',
+  OSM_JOIN_STATE: 'the state folder of a machine cannot be read or used',
+  OSM_JOIN_RUNNING: 'the machine has joined already, and its sidecar runs',
+} as const
+
+/** A code of {@link joinErrorCodes}. */
+export type JoinErrorCode = keyof typeof joinErrorCodes

@@ -1,0 +1,200 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { type MachineErrorCode, type ProcessLogger, REPORT_OVERDUE_MS, type SnapshotFeed } from '@osm-ts/core'
+import type { Machine, Machines } from '@osm-ts/controller'
+import { isOsmError, OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
+
+import { isRecord } from '../state/state-folder.js'
+import { writeFileAtomic } from '../state/write-file.js'
+import { InstanceFile, instanceHostname } from '../workload/instance-object.js'
+import { type MachineClaims, type MachineListeners, machineListeners } from './machine-listeners.js'
+
+/** Where machines of a standalone mesh are written down. */
+export interface FolderMachinesOptions {
+  /** One file for each machine. Kept. */
+  readonly folder: string
+  /** WorkloadInstances, which the controller reads. */
+  readonly instances: string
+  readonly feed: Pick<SnapshotFeed, 'current' | 'subscribe'>
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly logger: ProcessLogger
+}
+
+/** A machine as it is written down. */
+interface StoredMachine extends Machine {
+  readonly ready: boolean
+  /** RFC 3339. */
+  readonly createdAt: string
+  readonly claims: MachineClaims
+}
+
+interface Entry {
+  stored: StoredMachine
+  readonly file: InstanceFile
+  listeners: MachineListeners | undefined
+  /** Milliseconds since 1970. */
+  reportedAt: number
+}
+
+/** Machines that a standalone mesh admits. */
+const MAX_MACHINES = 1_000
+const LOOK_MS = 1_000
+
+/** Machines of a standalone mesh: each is an instance that runs elsewhere, in explicit mode. */
+export class FolderMachines implements Machines {
+  readonly #options: FolderMachinesOptions
+  readonly #entries = new Map<ProxyUUID, Entry>()
+
+  constructor(options: FolderMachinesOptions) {
+    this.#options = options
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 })
+    for (const name of readdirSync(options.folder)) if (name.endsWith('.json')) this.#read(name)
+    this.#refresh()
+  }
+
+  find(uuid: ProxyUUID): Machine | undefined {
+    return this.#entries.get(uuid)?.stored
+  }
+
+  async admit(machine: Machine): Promise<void> {
+    const { uuid, namespace, name, serviceAccount } = machine
+    const snapshot = this.#options.feed.current()
+    if (snapshot?.get('ServiceAccount', namespace, serviceAccount) === undefined)
+      throw refuse('OSM_MACHINE_ACCOUNT', `the mesh has no ServiceAccount ${namespace}/${serviceAccount}; add it first`)
+    const holder = snapshot.get('WorkloadInstance', namespace, name)?.spec.uuid ?? this.#named(namespace, name)
+    if (holder !== undefined && holder !== uuid)
+      throw refuse('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`)
+    const before = this.#entries.get(uuid)
+    if (before === undefined && this.#entries.size >= MAX_MACHINES)
+      throw refuse('OSM_MACHINE_LIMIT', `the mesh has ${MAX_MACHINES} machines, which is the limit`)
+    before?.file.remove()
+    const createdAt = before?.stored.createdAt ?? new Date(this.#options.now()).toISOString()
+    this.#add({ ...machine, ready: false, createdAt, claims: before?.stored.claims ?? {} })
+    this.#refresh()
+  }
+
+  async report(uuid: ProxyUUID, ready: boolean): Promise<Readonly<Record<string, string>>> {
+    const entry = this.#entries.get(uuid)
+    if (entry === undefined) throw refuse('OSM_MACHINE_UNKNOWN', `no machine has the sidecar ${uuid}`)
+    entry.reportedAt = this.#options.now()
+    this.#setReady(entry, ready)
+    return entry.listeners?.variables ?? {}
+  }
+
+  async remove(uuid: ProxyUUID): Promise<void> {
+    const entry = this.#entries.get(uuid)
+    if (entry === undefined) return
+    this.#entries.delete(uuid)
+    rmSync(this.#path(uuid), { force: true })
+    entry.file.remove()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const leave = this.#options.feed.subscribe(() => this.#refresh())
+    try {
+      while (!signal.aborted) {
+        await pause(LOOK_MS, undefined, { signal }).catch(() => undefined)
+        const now = this.#options.now()
+        for (const entry of this.#entries.values()) {
+          if (!entry.stored.ready || now - entry.reportedAt < REPORT_OVERDUE_MS) continue
+          const { namespace, name, uuid } = entry.stored
+          this.#options.logger.warn({ namespace, machine: name, uuid }, 'a machine does not report; it gets no traffic')
+          this.#setReady(entry, false)
+        }
+      }
+    } finally {
+      leave()
+    }
+  }
+
+  #add(stored: StoredMachine): Entry {
+    const { namespace, name, uuid } = stored
+    const file = new InstanceFile(this.#options.instances, namespace, name)
+    const entry: Entry = { stored, file, listeners: undefined, reportedAt: this.#options.now() }
+    this.#entries.set(uuid, entry)
+    return entry
+  }
+
+  #named(namespace: string, name: string): ProxyUUID | undefined {
+    for (const [uuid, { stored }] of this.#entries)
+      if (stored.namespace === namespace && stored.name === name) return uuid
+    return undefined
+  }
+
+  #setReady(entry: Entry, ready: boolean): void {
+    if (entry.stored.ready === ready) return
+    entry.stored = { ...entry.stored, ready }
+    this.#write(entry)
+  }
+
+  /** Services come and go, and with them listeners. */
+  #refresh(): void {
+    const snapshot = this.#options.feed.current()
+    if (snapshot === undefined) return
+    for (const entry of this.#entries.values()) {
+      const missing = entry.listeners?.missing.length ?? 0
+      entry.listeners = machineListeners(entry.stored, snapshot, entry.stored.claims)
+      entry.stored = { ...entry.stored, claims: entry.listeners.claims }
+      if (entry.listeners.missing.length > missing) this.#warn(entry)
+      this.#write(entry)
+    }
+  }
+
+  #warn({ stored: { namespace, name, listeners }, listeners: now }: Entry): void {
+    const code: MachineErrorCode = 'OSM_MACHINE_LISTENERS'
+    this.#options.logger.warn(
+      { code, namespace, machine: name, missing: now?.missing.slice(0, 3), ...listeners },
+      'the listeners of a machine are used up; join again with a larger --listeners',
+    )
+  }
+
+  #write({ stored, file, listeners }: Entry): void {
+    const { uuid, namespace, name, labels, serviceAccount, sidecarClass, address, ports, ready, createdAt } = stored
+    writeFileAtomic(this.#path(uuid), `${JSON.stringify(stored)}\n`)
+    if (listeners === undefined) return
+    file.write({
+      namespace,
+      name,
+      labels,
+      annotations: {},
+      spec: {
+        uuid,
+        workload: name,
+        serviceAccountName: serviceAccount,
+        sidecarClass,
+        mode: 'explicit',
+        ...instanceHostname(name),
+        addresses: [address],
+        ports: ports.map((port) => ({ localPort: port.port, ...port })),
+        allocations: listeners.allocations,
+        ready,
+        createdAt,
+      },
+    })
+  }
+
+  /** A file that cannot be read is left where it is: the machine joins again. */
+  #read(name: string): void {
+    try {
+      const value: unknown = JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8'))
+      if (!isRecord(value) || `${String(value.uuid)}.json` !== name || !isRecord(value.claims))
+        throw new Error('it describes no machine')
+      this.#add(value as unknown as StoredMachine)
+    } catch (error) {
+      if (isOsmError(error)) throw error
+      this.#options.logger.warn({ file: name, reason: errorMessage(error) }, 'the file of a machine is ignored')
+    }
+  }
+
+  #path(uuid: ProxyUUID): string {
+    return join(this.#options.folder, `${uuid}.json`)
+  }
+}
+
+function refuse(code: MachineErrorCode, message: string): OsmError<MachineErrorCode> {
+  return new OsmError(code, message)
+}

@@ -1,0 +1,109 @@
+import { allocationKey, OWN_LISTENERS, type Snapshot, type WorkloadInstanceSpec } from '@osm-ts/core'
+import type { Machine } from '@osm-ts/controller'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
+
+import { inboundKeys, openedKeys } from '../workload/explicit-instance-placement.js'
+import { tcpServicePorts, withoutClashes } from '../workload/variables.js'
+import { servedPorts } from '../workload/workload-ports.js'
+
+/** Ports of the listeners of a machine's sidecar, by purpose. Kept, so that a listener does not move while it is used. */
+export type MachineClaims = Readonly<Record<string, number>>
+
+/** The listeners of a machine's sidecar, at one moment. */
+export interface MachineListeners {
+  readonly claims: MachineClaims
+  readonly allocations: NonNullable<WorkloadInstanceSpec['allocations']>
+  /** How the workload is told to reach others. */
+  readonly variables: Readonly<Record<string, string>>
+  /** Purposes for which no port is left. */
+  readonly missing: readonly string[]
+}
+
+const LOOPBACK = '127.0.0.1'
+
+/**
+ * Chooses the listeners of a machine's sidecar: for callers at the address of the machine, for its own workload on its loopback.
+ *
+ * @param before - claims so far
+ */
+export function machineListeners(machine: Machine, snapshot: Snapshot, before: MachineClaims): MachineListeners {
+  const { namespace, labels, address, listeners } = machine
+  const ports = machine.ports.map((port) => ({ localPort: port.port, ...port }))
+  const servedByMachine = servedPorts(snapshot, { metadata: { namespace, labels } }, ports)
+  const served = inboundKeys(servedByMachine)
+  const opened = openedKeys(snapshot, servedByMachine)
+  const called = withoutClashes(tcpServicePorts(snapshot.list('Service')))
+    .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
+    .filter(({ key }) => !served.has(key))
+  const inbound = (key: string): string => `inbound ${key}`
+  const ingress = (key: string): string => `ingress ${key}`
+  const tcp = (key: string): string => `tcp ${key}`
+  const wanted = [
+    ...new Set([...[...served.values()].map(inbound), ...opened.map(ingress), ...called.map(({ key }) => tcp(key))]),
+  ]
+  const { claims, missing } = claim(wanted, before, { first: listeners.first + OWN_LISTENERS, last: listeners.last })
+  const at = (host: string, purpose: string): SocketAddress | undefined => {
+    const port = claims.get(purpose)
+    return port === undefined ? undefined : { address: host, port }
+  }
+  const own = (index: number): SocketAddress => ({ address: LOOPBACK, port: listeners.first + index })
+  const proxy = `http://${LOOPBACK}:${listeners.first}`
+  return {
+    claims: Object.fromEntries(claims),
+    missing,
+    allocations: {
+      inbound: present([...served].map(([key, first]) => [key, at(address, inbound(first))])),
+      ...(opened.length > 0 && { ingress: present(opened.map((key) => [key, at(address, ingress(key))])) }),
+      outboundHttp: own(0),
+      outboundTcp: present(called.map(({ key }) => [key, at(LOOPBACK, tcp(key))])),
+      metrics: own(1),
+      admin: own(2),
+    },
+    variables: {
+      HTTP_PROXY: proxy,
+      http_proxy: proxy,
+      ...Object.fromEntries(
+        called.flatMap(({ key, variable }) => {
+          const port = claims.get(tcp(key))
+          return port === undefined ? [] : [[variable, `${LOOPBACK}:${port}`]]
+        }),
+      ),
+    },
+  }
+}
+
+/** Ports that are no longer wanted are free for others. */
+function claim(
+  wanted: readonly string[],
+  before: MachineClaims,
+  { first, last }: Machine['listeners'],
+): { readonly claims: ReadonlyMap<string, number>; readonly missing: readonly string[] } {
+  const claims = new Map<string, number>()
+  const taken = new Set<number>()
+  const take = (purpose: string, port: number): void => {
+    claims.set(purpose, port)
+    taken.add(port)
+  }
+  const known = new Map(Object.entries(before))
+  for (const purpose of wanted) {
+    const port = known.get(purpose)
+    if (port !== undefined && port >= first && port <= last && !taken.has(port)) take(purpose, port)
+  }
+  const missing: string[] = []
+  let next = first
+  for (const purpose of wanted) {
+    if (claims.has(purpose)) continue
+    while (taken.has(next)) next += 1
+    if (next <= last) take(purpose, next)
+    else missing.push(purpose)
+  }
+  return { claims, missing }
+}
+
+function present(
+  entries: readonly (readonly [string, SocketAddress | undefined])[],
+): Readonly<Record<string, SocketAddress>> {
+  return Object.fromEntries(
+    entries.filter((entry): entry is readonly [string, SocketAddress] => entry[1] !== undefined),
+  )
+}
