@@ -93,8 +93,14 @@ const withoutHaproxy =
 // And of the driver in Python.
 const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.integration\\.test\\.ts$'] : []
 // And of the stand-ins of clouds.
-const withoutAzure = process.env.OSM_AZURE_STAND_IN === '' ? ['/endpoints-azure/.*\\.integration\\.test\\.ts$'] : []
-const withoutMoto = process.env.OSM_MOTO_PYTHON === '' ? ['/endpoints-aws/.*\\.integration\\.test\\.ts$'] : []
+const withoutAzure =
+  process.env.OSM_AZURE_STAND_IN === ''
+    ? ['/endpoints-azure/.*\\.integration\\.test\\.ts$', '/dataplane/clouds\\.test\\.ts$']
+    : []
+const withoutMoto =
+  process.env.OSM_MOTO_PYTHON === ''
+    ? ['/endpoints-aws/.*\\.integration\\.test\\.ts$', '/dataplane/clouds\\.test\\.ts$']
+    : []
 // And of an API server.
 const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
 // And of a cert-manager.

@@ -9,6 +9,8 @@ import { loadMeshSchemas } from './lib/mesh-schemas.mjs'
 import { root } from './lib/paths.mjs'
 
 const definitionsFolder = 'packages/bootstrap/crds'
+/** Beside the templates: the chart installs those whose provider is in its list. */
+const providerFolder = 'charts/osm/provider-crds'
 const referencePath = 'docs/reference/crds.md'
 
 /**
@@ -45,7 +47,13 @@ async function deriveFiles() {
     const head = '# Made from packages/core/src/spec by `npm run check -- crds --fix`; change the schemas there.\n'
     return /** @type {const} */ ([`${definitionsFolder}/${definition.metadata.name}.yaml`, head + text])
   })
-  return new Map([...definitions, [referencePath, renderCrdReference(schemas)]])
+  const ofProviders = [schemas.azureResource, schemas.awsResource].map((kind) => {
+    const definition = schemas.providerKindDefinition(kind)
+    const text = schemas.stringify(definition, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false })
+    const head = '# Made from the kind of the endpoints provider by `npm run check -- crds --fix`; change it there.\n'
+    return /** @type {const} */ ([`${providerFolder}/${definition.metadata.name}.yaml`, head + text])
+  })
+  return new Map([...definitions, ...ofProviders, [referencePath, renderCrdReference(schemas)]])
 }
 
 /** @param {string} path */

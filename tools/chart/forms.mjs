@@ -103,6 +103,45 @@ export const forms = {
       },
     },
   },
+  endpointsProviders: {
+    type: 'array',
+    maxItems: 32,
+    items: {
+      type: 'object',
+      required: ['name'],
+      additionalProperties: false,
+      properties: {
+        name: { ...text, pattern: `^${label}$` },
+        integrity: { ...text, pattern: '^sha512-[A-Za-z0-9+/]{86}==$' },
+        path: { ...text, pattern: '^/' },
+        imageVolume: {
+          type: 'object',
+          required: ['reference'],
+          additionalProperties: false,
+          properties: { reference: { ...text, minLength: 1 }, folder: { ...text, pattern: '^[^/.][^.]*$' } },
+        },
+        settings: { type: 'object' },
+        variables: { type: 'array', items: { ...text, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' } },
+        secretName: { ...text, minLength: 1, maxLength: 253 },
+        heapMb: { type: 'integer', minimum: 16, maximum: 65536 },
+        residentMb: { type: 'integer', minimum: 16, maximum: 65536 },
+        customResources: { type: 'boolean' },
+        kinds: {
+          type: 'array',
+          maxItems: 8,
+          items: {
+            type: 'object',
+            required: ['group', 'plural'],
+            additionalProperties: false,
+            properties: {
+              group: { ...text, pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$' },
+              plural: { ...text, pattern: '^[a-z][a-z0-9]{0,62}$' },
+            },
+          },
+        },
+      },
+    },
+  },
   pluginChains: {
     type: 'object',
     additionalProperties: false,

@@ -36,6 +36,7 @@ export const chartValues = {
     }),
     works('osm.sidecarDrivers', [effects, values]),
     works('osm.driverPackages', [effects, values], { note: 'new' }),
+    works('osm.endpointsProviders', [effects, values], { note: 'new' }),
     works('osm.nativeSidecar', effects, { note: 'new' }),
     works('osm.proxyIdentity', effects, { note: 'new' }),
     works('osm.curlImage', effects, { note: 'of the pods of helm test' }),

@@ -31,6 +31,38 @@ Every kind has a status, written by the leading controller. Members that other p
 - \`RestartRequired\`, of a MeshConfig only: some of it takes effect with the next start of the control plane.
 `
 
+const providersIntroduction = `## Kinds of endpoints providers
+
+Kinds that an [endpoints provider](../guides/clouds.md) owns. The chart installs those whose provider is in \`osm.endpointsProviders\`. An object adds endpoints to the Service
+that it names, in its own namespace and in no other.
+`
+
+const providerStatus = `Their status, written by the leading controller:
+
+- \`Accepted\`: the object is valid, and its provider uses it. Where it is not, \`reason\` is an [error code](errors.md).
+- \`Resolved\`: everything that it selects was found. Where it was not, \`reason\` is one [of the provider](../guides/clouds.md#what-can-go-wrong).
+- \`Stale\`: the last good answer stays in force, because there is no newer one.
+- \`instances\`, \`addresses\` (16 at most) and \`lastResolvedTime\` say what was found, and when.
+`
+
+/** @param {import('@osm-ts/endpoints-api').ResourceKind} kind */
+function renderProviderKind({ group, version, kind, plural, specSchema }) {
+  /** @type {Schema} every keyword here is one of OpenAPI's too */
+  const schema = JSON.parse(JSON.stringify(specSchema))
+  return [
+    `### ${kind}\n`,
+    `- \`kubectl get ${plural}\`; group \`${group}\`; namespaced; \`${version}\`\n`,
+    table(
+      ['Field', 'Type', 'Meaning'],
+      fieldsOf(schema, '').map(({ path, schema: field, required }) => [
+        `\`${path}\`${required ? ' \\*' : ''}`,
+        typeOf(field),
+        meaningOf(field),
+      ]),
+    ),
+  ].join('\n')
+}
+
 /**
  * @param {MeshSchemas} schemas
  * @returns {string} docs/reference/crds.md
@@ -39,7 +71,9 @@ export function renderCrdReference(schemas) {
   const definitions = schemas.customResourceDefinitions()
   const status = statusFields(definitions[0])
   const sections = definitions.map((definition) => renderKind(schemas, definition, status))
-  return [introduction, ...sections, statusIntroduction, renderFields(status), ''].join('\n')
+  const ofProviders = [schemas.azureResource, schemas.awsResource].map((kind) => renderProviderKind(kind))
+  const providers = [providersIntroduction, ...ofProviders, providerStatus]
+  return [introduction, ...sections, statusIntroduction, renderFields(status), ...providers, ''].join('\n')
 }
 
 /**

@@ -9,6 +9,9 @@ import { root } from './paths.mjs'
  * @property {typeof import('../../packages/kubernetes/src/crd/stored-form.js').adjustmentsOf} adjustmentsOf
  * @property {typeof import('../../packages/kubernetes/src/crd/stored-form.js').adjustedPaths} adjustedPaths
  * @property {typeof import('../../packages/core/src/spec/schema/kinds.js').kindDefinitions} kindDefinitions
+ * @property {typeof import('../../packages/kubernetes/src/crd/provider-kind-definition.js').providerKindDefinition} providerKindDefinition
+ * @property {import('@osm-ts/endpoints-api').ResourceKind} azureResource
+ * @property {import('@osm-ts/endpoints-api').ResourceKind} awsResource
  * @property {(value: unknown, options: { readonly version: '1.1', readonly lineWidth: number, readonly aliasDuplicateObjects: boolean }) => string} stringify as YAML
  */
 
@@ -16,6 +19,9 @@ const entry = `
 export { customResourceDefinitions } from '../kubernetes/src/crd/custom-resource-definitions.js'
 export { adjustedPaths, adjustmentsOf } from '../kubernetes/src/crd/stored-form.js'
 export { kindDefinitions } from './src/spec/schema/kinds.js'
+export { providerKindDefinition } from '../kubernetes/src/crd/provider-kind-definition.js'
+export { azureResource } from '../endpoints-azure/src/resource-kind.js'
+export { awsResource } from '../endpoints-aws/src/resource-kind.js'
 export { stringify } from 'yaml'
 `
 

@@ -83,6 +83,7 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- define "osm.checkClasses" -}}
 {{- $osm := .Values.osm -}}
 {{- include "osm.checkDriverPackages" . -}}
+{{- include "osm.checkEndpointsProviders" . -}}
 {{- $names := list -}}
 {{- $ports := dict -}}
 {{- range include "osm.drivers" . | fromYamlArray -}}
@@ -102,6 +103,36 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- include "osm.checkSidecarImages" . -}}
 {{- if not (has $osm.sidecarClass $names) -}}
 {{- fail (printf "osm.sidecarClass is %q, but osm.sidecarDrivers has no entry with that sidecarName; it has: %s" $osm.sidecarClass (join ", " $names)) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "osm.checkEndpointsProviders" -}}
+{{- $names := list -}}
+{{- range .Values.osm.endpointsProviders -}}
+{{- if has .name $names -}}
+{{- fail (printf "osm.endpointsProviders: there are two entries named %s; each entry needs a name of its own" .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- $ways := list -}}
+{{- $entry := . -}}
+{{- range list "path" "imageVolume" -}}
+{{- if hasKey $entry . }}{{- $ways = append $ways . -}}{{- end -}}
+{{- end -}}
+{{- if has .name (list "file" "dns") -}}
+{{- if or $ways (hasKey . "integrity") -}}
+{{- fail (printf "osm.endpointsProviders: %s is built in; its entry has no path, imageVolume or integrity" .name) -}}
+{{- end -}}
+{{- else -}}
+{{- if ne (len $ways) 1 -}}
+{{- fail (printf "osm.endpointsProviders: the entry %s has %s; it needs one of path and imageVolume" .name (join " and " $ways | default "none")) -}}
+{{- end -}}
+{{- if not (hasKey . "integrity") -}}
+{{- fail (printf "osm.endpointsProviders: the entry %s has no integrity; it is printed by osm driver inspect" .name) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (hasKey . "imageVolume") (semverCompare "<1.31.0-0" $.Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "osm.endpointsProviders: the entry %s has imageVolume, and this cluster is %s: volumes that are images came with 1.31; use path with an image of your own" .name $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 

@@ -170,9 +170,10 @@ lifecycle:
 {{- if eq .Values.osm.certificateProvider.kind "vault" }}{{ .Values.osm.vault.caSecret }}{{ end -}}
 {{- end }}
 
-{{/* Takes vaultCa beside the context. Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
+{{/* Takes vaultCa and endpoints, true for a program with endpoints providers, beside the context. Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
 {{- define "osm.programMounts" -}}
 {{- $drivers := include "osm.driverMounts" . | trim -}}
+{{- if .endpoints }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.endpointsMounts" . | trim) | trim -}}{{- end -}}
 {{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumeMounts:
@@ -195,6 +196,7 @@ volumeMounts:
 {{/* What its pod needs for that: of the Secret the certificate alone. */}}
 {{- define "osm.programVolumes" -}}
 {{- $drivers := include "osm.driverVolumes" . | trim -}}
+{{- if .endpoints }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.endpointsVolumes" . | trim) | trim -}}{{- end -}}
 {{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumes:

@@ -162,6 +162,12 @@ export const effects: readonly ValueEffect[] = [
     [controller, injector, preinstall],
     { shows: ['/drivers/acme', '--available-sidecar-classes=envoy,pipy,acme'] },
   ),
+  effect(
+    'osm.endpointsProviders',
+    [{ name: 'azure', path: '/providers/azure', integrity: `sha512-${'A'.repeat(86)}==`, secretName: 'azure' }],
+    [controller, 'ClusterRole osm-osm-controller', 'CustomResourceDefinition azureresources.azure.openservicemesh.io'],
+    { shows: ['OSM_ENDPOINTS_PROVIDERS', '/providers/azure', 'azureresources/status', '/etc/osm/endpoints/azure'] },
+  ),
   effect('osm.nativeSidecar', 'off', [injector], { shows: ['--native-sidecar=off'] }),
   effect(
     'osm.proxyIdentity',

@@ -5,6 +5,7 @@ import { makeObjectKey, Metrics, parseMeshDomains, proxyServerPort, systemClock 
 import {
   type KubernetesApi,
   KubernetesEndpointsProvider,
+  KubernetesResources,
   KubernetesSecrets,
   KubernetesSource,
   meshObjectLabels,
@@ -53,6 +54,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
     random: Math.random,
     logger: logger.child('source'),
     metrics,
+  })
+  const resources = new KubernetesResources({
+    api,
+    cluster: source,
+    clock: systemClock,
+    random: Math.random,
+    logger: logger.child('endpoints-resources'),
   })
   const secrets = new KubernetesSecrets({
     api,
@@ -109,6 +117,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
         programFolder: import.meta.dirname,
         environment,
         allowLoopback: false,
+        resources,
         refusedAddresses: [flags.refusedEndpoints, environment[POD_IP_VARIABLE] ?? ''].flatMap(listOf),
       },
       outsideServices,
@@ -156,7 +165,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       debugServer: 'configured',
       version: buildVersion(flags.osmVersion),
       metrics,
-      attachments: attachments(context, api, source, authority, clientCa),
+      attachments: attachments(context, api, { source, resources, authority }, clientCa),
       logger,
       signal,
     })
@@ -177,8 +186,15 @@ function rootRecord(source: KubernetesSource, osmNamespace: string, name: string
 function attachments(
   { flags, environment }: ProgramContext<ControllerFlags>,
   api: KubernetesApi,
-  source: KubernetesSource,
-  authority: SharedAuthority,
+  {
+    source,
+    resources,
+    authority,
+  }: {
+    readonly source: KubernetesSource
+    readonly resources: KubernetesResources
+    readonly authority: SharedAuthority
+  },
   clientCa: string | undefined,
 ): readonly Attachment[] {
   return [
@@ -195,6 +211,7 @@ function attachments(
     leaderDuties({
       api,
       source,
+      resources,
       identity: `${environment[POD_NAME_VARIABLE] || hostname()}_${randomUUID()}`,
       accounts: { controller: flags.osmServiceAccount, injector: flags.injectorServiceAccount },
       enrolment: { mode: 'labelled', meshName: flags.meshName },

@@ -7,12 +7,16 @@ import {
   type PluginProviderState,
   type Problem,
   type ProcessLogger,
+  ProviderResources,
+  type ResourceReport,
+  resourceReports,
+  type ResourceStore,
   schemaFaults,
   type SnapshotFeed,
   systemClock,
 } from '@osm-ts/core'
 import { hostProviders, type ProviderEntry, type ProviderSink } from '@osm-ts/driver-process'
-import { onAbort } from '@osm-ts/driver-api/toolkit'
+import { Listeners, onAbort } from '@osm-ts/driver-api/toolkit'
 
 /** Endpoints providers that a controller loads. */
 export interface EndpointsPluginsOptions {
@@ -24,6 +28,8 @@ export interface EndpointsPluginsOptions {
   readonly allowLoopback: boolean
   /** CIDRs that no provider may announce, such as the service range of the cluster. */
   readonly refusedAddresses: readonly string[]
+  /** Where objects of the kinds of providers are written down. */
+  readonly resources: ResourceStore
 }
 
 /** What endpoints plug-ins share with the controller. */
@@ -46,6 +52,8 @@ export class EndpointsPlugins {
   readonly #external: ExternalWorkloads
   readonly #options: EndpointsPluginsOptions
   readonly #surroundings: Surroundings
+  readonly #resources = new Map<string, ProviderResources>()
+  readonly #resourceChanges = new Listeners()
   readonly #calls: ReturnType<Metrics['counter']>
 
   constructor(options: EndpointsPluginsOptions, surroundings: Surroundings) {
@@ -78,7 +86,7 @@ export class EndpointsPlugins {
       environment,
       sink: (name) => this.#sink(name),
       checkSettings: (schema, settings) => schemaFaults(schema, settings, 'settings'),
-      resources: async () => ({ list: () => [], subscribe: () => () => undefined }),
+      resources: (name, kinds, runs) => this.#openResources(name, kinds, runs),
       logger: logger.child('endpoints'),
       signal,
     })
@@ -90,9 +98,20 @@ export class EndpointsPlugins {
     return this.providers.map((provider) => provider.state())
   }
 
-  /** Calls the listener when {@link states} may have another result. The result ends it. */
+  /** What becomes of each object of the kinds of providers. */
+  reports(): readonly ResourceReport[] {
+    return this.states().flatMap((state) => {
+      const resources = this.#resources.get(state.id)
+      return resources === undefined ? [] : resourceReports(resources, state)
+    })
+  }
+
+  /** Calls the listener when {@link states} or {@link reports} may have another result. The result ends it. */
   onStateChange(listener: () => void): () => void {
-    const ends = this.providers.map((provider) => provider.onStateChange(listener))
+    const ends = [
+      this.#resourceChanges.add(listener),
+      ...this.providers.map((provider) => provider.onStateChange(listener)),
+    ]
     return () => {
       for (const end of ends) end()
     }
@@ -118,7 +137,34 @@ export class EndpointsPlugins {
         ...(service && { object: { kind: 'Service', ...service } }),
       })),
     ])
-    return [...this.#external.problems(), ...found]
+    return [
+      ...this.#external.problems(),
+      ...found,
+      ...this.#options.resources.problems(),
+      ...[...this.#resources.values()].flatMap((resources) => resources.problems()),
+      ...this.reports().flatMap(unresolved),
+    ]
+  }
+
+  async #openResources(
+    name: string,
+    kinds: Parameters<ResourceStore['open']>[0],
+    signal: AbortSignal,
+  ): Promise<ProviderResources> {
+    for (const [other, { kinds: others }] of this.#resources) {
+      const shared = other === name ? undefined : kinds.find((it) => others.some(({ kind }) => kind === it.kind))
+      if (shared !== undefined) throw new RangeError(`kind ${shared.kind} is owned by provider ${other}`)
+    }
+    const resources = await ProviderResources.open({
+      kinds,
+      store: this.#options.resources,
+      setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs),
+      signal,
+    })
+    this.#resources.set(name, resources)
+    resources.subscribe(() => this.#resourceChanges.notify())
+    this.#resourceChanges.notify()
+    return resources
   }
 
   async #answered(signal: AbortSignal): Promise<void> {
@@ -187,4 +233,17 @@ export class EndpointsPlugins {
       provider.onStateChange(show)
     }
   }
+}
+
+/** Conditions of a provider that say that something is wrong. */
+function unresolved({ kind, namespace, name, conditions, origin }: ResourceReport): readonly Problem[] {
+  return conditions
+    .filter(({ type, status }) => status === 'False' && type !== 'Accepted' && type !== 'Stale')
+    .map(({ message }) => ({
+      code: 'OSM_ENDPOINTS_UNRESOLVED',
+      severity: 'warning',
+      message,
+      object: { kind, namespace, name },
+      ...(origin && { origin }),
+    }))
 }

@@ -23,7 +23,7 @@ import type {
 import type { NamedEndpointsProvider } from '@osm-ts/kubernetes'
 
 import type { RotationView } from './certificates/rotation-view.js'
-import type { EndpointsPluginsOptions } from './endpoints-plugins.js'
+import type { EndpointsPlugins, EndpointsPluginsOptions } from './endpoints-plugins.js'
 import type { ProblemWatch } from './problem-watch.js'
 
 /** Reads endpoints of Services that are named one by one. */
@@ -122,6 +122,7 @@ export interface ControllerParts {
   readonly host: DriverHost
   readonly registry: DriverRegistry
   readonly rules: SpecRules
+  readonly plugins: Pick<EndpointsPlugins, 'reports' | 'onStateChange'>
   readonly metrics: Metrics
   /** Everything that is wrong with what users wrote, sorted by place. */
   readonly problems: ProblemWatch

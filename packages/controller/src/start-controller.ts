@@ -20,7 +20,7 @@ import { composeController } from './composition.js'
 import { connectedSidecars } from './connected-sidecars.js'
 import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
-import { EndpointsPlugins } from './endpoints-plugins.js'
+import { EndpointsPlugins, type EndpointsPluginsOptions } from './endpoints-plugins.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
 import type {
@@ -40,6 +40,18 @@ import { findProblems } from './problems.js'
 import { smiVersions } from './smi-versions.js'
 import { subscribeAll } from './subscribe-all.js'
 import { drained, joinLoops, unlessAborted } from './supervision.js'
+
+const noPlugins: EndpointsPluginsOptions = {
+  entries: [],
+  programFolder: '',
+  environment: {},
+  allowLoopback: false,
+  refusedAddresses: [],
+  resources: {
+    open: async () => ({ list: () => [], subscribe: () => () => undefined }),
+    problems: () => [],
+  },
+}
 
 /** What a controller that is about to start can't say yet. */
 interface Health {
@@ -105,8 +117,7 @@ async function start(
   loops.push(opened.stopped)
   const provider = observedProvider(opened.provider, metrics)
   health.bundle = new SpiffeBundle(provider, systemClock)
-  const none = { entries: [], programFolder: '', environment: {}, allowLoopback: false, refusedAddresses: [] }
-  const plugins = new EndpointsPlugins(options.endpointsPlugins ?? none, { feed, metrics, logger, signal })
+  const plugins = new EndpointsPlugins(options.endpointsPlugins ?? noPlugins, { feed, metrics, logger, signal })
   const hostedPlugins = plugins.start()
   loops.push(hostedPlugins.stopped)
   await unlessAborted(hostedPlugins.answered, signal)
@@ -209,6 +220,7 @@ async function start(
     host,
     registry,
     rules,
+    plugins,
     metrics,
     problems: watch,
     logger,

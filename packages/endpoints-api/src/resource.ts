@@ -42,7 +42,13 @@ export interface ResourceStatus {
   readonly observedGeneration: number
   /** Number of instances that the object selects, ready or not. */
   readonly instances: number
-  /** At most 8, each type once. */
+  /** Addresses of instances that take traffic, for people; 16 at most. */
+  readonly addresses?: readonly string[]
+  /** When everything that the object selects was found last, in milliseconds since 1970; absent if it never was. */
+  readonly resolvedAt?: number
+  /** True: some of the instances could not be found again, and the last good ones are used. */
+  readonly stale?: boolean
+  /** At most 8, each type once; `Accepted` and `Stale` are the host's. */
   readonly conditions: readonly ResourceCondition[]
 }
 

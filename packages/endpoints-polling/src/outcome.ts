@@ -7,6 +7,8 @@ export interface Outcome {
   readonly instances: readonly CloudInstance[] | undefined
   /** Why the last attempt failed. */
   readonly failure: ResolveFailure | undefined
+  /** When it was resolved last, in milliseconds since 1970; undefined if it never was. */
+  readonly resolvedAt: number | undefined
   /** Calls of the last attempt. */
   readonly calls: number
 }

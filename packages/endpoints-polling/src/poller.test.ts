@@ -16,6 +16,10 @@ class ManualClock implements Clock {
     return this.time
   }
 
+  wallTime(): number {
+    return 1_000_000 + this.time
+  }
+
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     await new Promise<void>((resolve, reject) => {

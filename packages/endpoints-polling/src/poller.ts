@@ -127,7 +127,8 @@ export class Poller<S> {
         const last = this.#outcomes.get(selector.key)
         const instances = result instanceof ResolveFailure ? (result.isUncertain ? last?.instances : []) : result
         const failure = result instanceof ResolveFailure ? result : undefined
-        this.#outcomes.set(selector.key, { instances, failure, calls })
+        const resolvedAt = failure === undefined ? this.#options.clock.wallTime() : last?.resolvedAt
+        this.#outcomes.set(selector.key, { instances, failure, calls, resolvedAt })
       }
     }
     await Promise.all(Array.from({ length: Math.min(concurrency, queue.length) }, worker))

@@ -4,6 +4,9 @@ import { isRefused } from './cloud.js'
 import type { Outcome } from './outcome.js'
 import type { ReadResource } from './read-resources.js'
 
+/** Addresses in a status, for people. */
+const shownAddresses = 16
+
 /** The status of an object: what it selects, what that costs, and what is wrong with which of its selectors. */
 export function statusOf<S>(
   { resource, selectors }: ReadResource<S>,
@@ -31,9 +34,16 @@ export function statusOf<S>(
     `${calls} calls to the API in the last round, one round every ${Math.round(intervalMs / 1000)} s`,
   ].join('; ')
   const [first] = problems
+  const outcomesOfAll = selectors.map((selector) => (isRefused(selector) ? undefined : outcomes.get(selector.key)))
+  const times = outcomesOfAll.map((outcome) => outcome?.resolvedAt)
+  const resolvedAt = times.every((time) => time !== undefined) && times.length > 0 ? Math.min(...times) : undefined
+  const addresses = running.flatMap(({ addresses: [address] }) => address ?? []).sort()
   return {
     observedGeneration: resource.generation,
     instances: all.length,
+    addresses: addresses.slice(0, shownAddresses),
+    ...(resolvedAt === undefined ? {} : { resolvedAt }),
+    stale: outcomesOfAll.some((outcome) => outcome?.failure?.isUncertain === true && outcome.instances !== undefined),
     conditions: [
       {
         type: 'Resolved',

@@ -47,6 +47,8 @@ export {
   type KubernetesEndpointsOptions,
 } from './endpoints/kubernetes-endpoints-provider.js'
 export { NamedEndpointsProvider, type NamedEndpointsOptions } from './endpoints/named-endpoints-provider.js'
+export { KubernetesResources, type KubernetesResourcesOptions } from './resources/kubernetes-resources.js'
+export { ResourceStatusWriter, type ResourceStatusOptions } from './resources/resource-status-writer.js'
 export { KubernetesSecrets, type KubernetesSecretsOptions } from './secrets/kubernetes-secrets.js'
 export { readSecretText } from './secrets/secret-text.js'
 export type * from './crd/custom-resource-definition.js'

@@ -112,7 +112,11 @@ export class Mesh implements RunningMesh {
   /** Reads the folder, starts the controller, and sets out to start the instances. */
   async start(): Promise<void> {
     const { options, paths, placement } = this.#parts
-    const source = new YamlFolderSource({ folder: options.folder })
+    const source = new YamlFolderSource({
+      folder: options.folder,
+      // The controller tells which of them no provider reads.
+      holdsOtherKinds: (options.endpointsProviders ?? []).length > 0,
+    })
     const feed = new SnapshotFeed([new AddressedSource(source, placement.addresses)])
     await this.#step(`Reading ${options.folder}`, () => feed.start(this.#scope.signal))
     this.#loops.push(source.finished())

@@ -4,9 +4,11 @@ import { type Clock, type Enrolment, gatewayCertificateField, type Random } from
 import {
   EventRecorder,
   type KubernetesApi,
+  type KubernetesResources,
   type KubernetesSource,
   LeaderElector,
   meshObjectLabels,
+  ResourceStatusWriter,
   StatusWriter,
   summarizeRefusals,
 } from '@osm-ts/kubernetes'
@@ -32,6 +34,8 @@ import { wantedCertificates } from './wanted-certificates.js'
 export interface LeaderDutiesOptions {
   readonly api: KubernetesApi
   readonly source: KubernetesSource
+  /** Objects of endpoints providers' kinds. */
+  readonly resources: KubernetesResources
   /** Unlike that of any other replica that ever lives. */
   readonly identity: string
   readonly accounts: SecretAccounts
@@ -153,6 +157,16 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       logger,
       metrics,
     })
+    const resourceStatuses = new ResourceStatusWriter({
+      api,
+      resources: options.resources,
+      reports: () => parts.plugins.reports(),
+      subscribe: (listener) => parts.plugins.onStateChange(listener),
+      clock,
+      random,
+      logger,
+      metrics,
+    })
     const trust = (): ReplicaTrust | undefined => rotation && replicaTrust(rotation, certificates)
     const roots = options.readsRootCertificates
       ? rootRotation({ api, source, identity, parts, reports, clock, logger })
@@ -176,6 +190,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           ...bindings.map((it) => it.run(term)),
           secrets.run(term),
           outside.run(term),
+          resourceStatuses.run(term),
           roots?.run(term),
           options.signsPodCertificates ? podCertificates.run(term) : undefined,
           // After a change of leaders the other replicas are heard first: no one should read meanwhile that no sidecar refuses anything.

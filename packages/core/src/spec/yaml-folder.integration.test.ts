@@ -469,3 +469,42 @@ describe('YamlFolderSource', () => {
     )
   })
 })
+
+describe('objects of kinds of others in a folder', () => {
+  const text = (name: string, spec = '{ service: web }', kind = 'CloudResource', group = 'cloud.example.com') =>
+    `apiVersion: ${group}/v1\nkind: ${kind}\nmetadata: { name: ${name}, namespace: shop }\nspec: ${spec}\n`
+
+  it('are held and followed where the source is told to, and are reported where it is not', async () => {
+    await writeFile(join(folder, 'a.yaml'), `${text('a')}---\n${text('b')}`)
+    const { source } = await run({ holdsOtherKinds: true })
+    let told = 0
+    source.onOthers(() => (told += 1))
+    const names = () => source.others().map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
+    expect(names()).toEqual(['CloudResource shop/a', 'CloudResource shop/b'])
+    expect(source.problems()).toEqual([])
+    await writeFile(join(folder, 'a.yaml'), text('a', '{ service: other }'))
+    await eventually(() => expect(source.others()).toMatchObject([{ name: 'a', spec: { service: 'other' } }]))
+    expect(told).toBe(1)
+    const { source: plain } = await run()
+    expect(plain.problems()).toMatchObject([{ code: 'OSM_SPEC_KIND', severity: 'warning' }])
+    expect(plain.others()).toEqual([])
+  })
+
+  it('keep to their last good version while a file is broken, and say what is wrong', async () => {
+    await writeFile(join(folder, 'a.yaml'), text('a'))
+    const { source } = await run({ holdsOtherKinds: true })
+    await writeFile(join(folder, 'a.yaml'), `${text('a')}  : [`)
+    await eventually(() => expect(source.problems()).toMatchObject([{ code: 'OSM_SPEC_SYNTAX' }]))
+    expect(source.others()).toHaveLength(1)
+    await writeFile(join(folder, 'a.yaml'), `${text('a')}---\n${text('c', 'text')}`)
+    await writeFile(join(folder, 'b.yaml'), `${text('a')}---\n${text('x', '{}', 'TraficSplit', 'split.smi-spec.io')}`)
+    await eventually(() =>
+      expect(source.problems().map(({ code, object }) => `${code} ${object?.name ?? ''}`)).toEqual([
+        'OSM_SPEC_OBJECT c',
+        'OSM_SPEC_DUPLICATE a',
+        'OSM_SPEC_KIND ',
+      ]),
+    )
+    expect(source.others().map(({ name }) => name)).toEqual(['a'])
+  })
+})

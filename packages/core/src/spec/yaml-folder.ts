@@ -12,6 +12,7 @@ import { FolderState, type Hints } from './folder/folder-state.js'
 import { FolderWatcher } from './folder/folder-watcher.js'
 import { isSpecFileName, reasonOf } from './folder/list-files.js'
 import { readDocumentsInSteps } from './folder/read-documents.js'
+import type { HeldOther } from './folder/other-object.js'
 import type { HeldSecret } from './folder/resolve-secrets.js'
 import { ObjectDecoder } from './object-decoder.js'
 import { PatternChecker } from './pattern.js'
@@ -28,6 +29,8 @@ export interface YamlFolderOptions {
   /** `runtime` for the state folder of the supervisor, which holds WorkloadInstances and nothing else. */
   readonly writtenBy?: 'user' | 'runtime'
   readonly times?: Partial<FolderTimes>
+  /** True: objects in groups of others, such as those of endpoints providers, are held and not reported; see {@link YamlFolderSource.others}. */
+  readonly holdsOtherKinds?: boolean
   /** Told of faults of the program, such as a listener that throws. They become uncaught errors when absent. */
   readonly onFault?: (error: unknown) => void
 }
@@ -62,6 +65,7 @@ export class YamlFolderSource implements ObjectSource {
   readonly #onFault: (error: unknown) => void
   readonly #listeners: Listeners<SourceChange>
   readonly #secretListeners: Listeners
+  readonly #otherListeners: Listeners
   #hints: Set<string> | 'all' = new Set()
   #wake: (() => void) | undefined
   #pollMs: number
@@ -70,7 +74,7 @@ export class YamlFolderSource implements ObjectSource {
   #finished: Promise<void> = Promise.resolve()
 
   constructor(options: YamlFolderOptions) {
-    const { folder, defaultNamespace = 'default', writtenBy = 'user' } = options
+    const { folder, defaultNamespace = 'default', writtenBy = 'user', holdsOtherKinds = false } = options
     const decoder = new ObjectDecoder(writtenBy, new PatternChecker())
     const turns = new FairTurns()
     this.name = options.name ?? folder
@@ -80,11 +84,12 @@ export class YamlFolderSource implements ObjectSource {
     this.#onFault = options.onFault ?? throwUncaught
     this.#listeners = new Listeners(this.#onFault)
     this.#secretListeners = new Listeners(this.#onFault)
+    this.#otherListeners = new Listeners(this.#onFault)
     this.#state = new FolderState({
       folder,
       times: this.#times,
       parse: (file, text, mode) =>
-        turns.run(readDocumentsInSteps(text, decoder, { file, defaultNamespace, mode }), unhurried),
+        turns.run(readDocumentsInSteps(text, decoder, { file, defaultNamespace, mode, holdsOtherKinds }), unhurried),
     })
     this.#watcher = new FolderWatcher((path) => {
       this.#hint(path)
@@ -137,6 +142,16 @@ export class YamlFolderSource implements ObjectSource {
     return this.#secretListeners.add(listener)
   }
 
+  /** Objects of kinds that the mesh does not read itself. */
+  others(): readonly HeldOther[] {
+    return [...this.#state.others.values()]
+  }
+
+  /** Calls the listener whenever {@link others} gives another answer. The result ends it. */
+  onOthers(listener: () => void): () => void {
+    return this.#otherListeners.add(listener)
+  }
+
   locate(key: ObjectKey, field?: string): ObjectOrigin | undefined {
     return this.#state.held.get(key)?.definition.locate(field === undefined ? [] : parseFieldPath(field))
   }
@@ -179,9 +194,10 @@ export class YamlFolderSource implements ObjectSource {
     /** False if a directory came under watch only after the look: what happened in between is still to be seen. */
     readonly watching: boolean
   }> {
-    const secrets = this.#state.secrets
+    const { secrets, others } = this.#state
     const { change, waitMs, directories, failure } = await this.#state.look(hints)
     if (secrets !== this.#state.secrets) this.#secretListeners.notify()
+    if (others !== this.#state.others) this.#otherListeners.notify()
     // A failed look counts too: the next try waits for its turn.
     if (hints === 'all' || directories !== undefined) this.#lastWholeLook = performance.now()
     if (directories === undefined) return { change, waitMs, failure, watching: true }

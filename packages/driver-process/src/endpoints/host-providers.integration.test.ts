@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Logger } from '@osm-ts/driver-api'
-import { eventually } from '@osm-ts/driver-api/toolkit'
+import { eventually, Listeners } from '@osm-ts/driver-api/toolkit'
+import type { CustomResource } from '@osm-ts/endpoints-api'
 
 import { bundleHostProgram } from '../../test/host-program.js'
 import { packageIntegrity } from '../load/package-integrity.js'
@@ -24,6 +25,8 @@ describe('hostProviders', () => {
   /** Runs providers until the signal aborts, and keeps what they say. */
   function host(entries: readonly ProviderEntry[], limits: Partial<ProviderLimits> = {}) {
     const end = new AbortController()
+    const changes = new Listeners()
+    let present: readonly CustomResource[] = []
     const said: string[] = []
     const note = (word: string, value: unknown): void => void said.push(`${word} ${JSON.stringify(value)}`)
     const logger: Logger = {
@@ -41,10 +44,13 @@ describe('hostProviders', () => {
         fail: (reason) => note('failed', reason),
         recover: () => note('recovered', null),
         countCall: (operation, outcome) => note('called', [operation, outcome]),
-        reportStatus: ({ name }, status) => note('status', [name, status?.instances]),
+        reportStatus: ({ name }, status) => note('status', [name, status?.instances ?? null]),
       }),
       checkSettings: (_schema, settings) => ('wrong' in settings ? ['settings.wrong is not known'] : []),
-      resources: async () => ({ list: () => [], subscribe: () => () => undefined }),
+      resources: async (provider, kinds) => {
+        note('kinds', [provider, kinds.map(({ kind }) => kind)])
+        return { list: () => present, subscribe: (listener) => changes.add(listener) }
+      },
       retry: { firstMs: 50, lastMs: 100 },
       limits,
       logger,
@@ -59,6 +65,17 @@ describe('hostProviders', () => {
     return {
       said,
       heard,
+      put: (names: readonly string[]) => {
+        present = names.map((name) => ({
+          kind: 'Toy',
+          namespace: 'shop',
+          name,
+          labels: {},
+          generation: 1,
+          spec: { address: '10.0.0.9' },
+        }))
+        changes.notify()
+      },
       stop: async () => {
         end.abort()
         await stopped
@@ -78,13 +95,25 @@ describe('hostProviders', () => {
     const { said, heard, stop } = host([await entry({ does: 'publish' })])
     await heard('failed "throttled"')
     await stop()
-    expect(said.filter((line) => !line.startsWith('log an endpoints provider runs'))).toEqual([
+    expect(said.filter((line) => !/^(kinds|log an endpoints provider runs)/.test(line))).toEqual([
       'published {"services":[{"service":{"namespace":"shop","name":"store"},"instances":[{"id":"a","addresses":["10.0.0.1"],"ready":true}]}]}',
       'called ["machines/list","ok"]',
       'status ["toy",1]',
       'log published {"provider":"toy","secretless":"given"}',
       'failed "throttled"',
     ])
+  })
+
+  it('gives a provider the objects of its kinds, and passes on what it says of each', async () => {
+    const { heard, put, stop } = host([await entry({ does: 'follow' })])
+    await heard('kinds ["toy",["Toy"]]')
+    await heard('published {"services":[]}')
+    put(['one', 'two'])
+    await heard('"id":"two"')
+    await heard('status ["two",1]')
+    put(['two'])
+    await heard('status ["one",null]')
+    await stop()
   })
 
   it('starts a provider that throws, exits, hangs or publishes nonsense again, and says why', async () => {

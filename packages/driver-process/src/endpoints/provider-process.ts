@@ -26,6 +26,7 @@ export interface ProviderSink {
   /** The provider works again. */
   recover(): void
   countCall(operation: string, outcome: CallOutcome): void
+  /** Takes in an unchecked status. */
   reportStatus(ref: ResourceRef, status: ResourceStatus | undefined): void
 }
 
@@ -47,7 +48,7 @@ export interface ProviderRunOptions {
   /** Faults of settings by the provider's schema, each with its field. */
   readonly checkSettings: (schema: JsonObject, settings: JsonObject) => readonly string[]
   /** Opens the objects of the kinds that the provider owns. */
-  readonly resources: (kinds: readonly ResourceKind[], signal: AbortSignal) => Promise<ResourceSource>
+  readonly resources: (provider: string, kinds: readonly ResourceKind[], signal: AbortSignal) => Promise<ResourceSource>
   readonly logger: Logger
   readonly signal: AbortSignal
   readonly limits?: Partial<ProviderLimits>
@@ -138,7 +139,7 @@ class ProviderRun {
         )
       const faults = checkSettings(declaration.settingsSchema, entry.settings)
       if (faults.length > 0) throw failed(entry, `its settings are invalid: ${faults.join('; ')}`)
-      const source = await this.#options.resources(declaration.resourceKinds, this.#over.signal)
+      const source = await this.#options.resources(entry.name, declaration.resourceKinds, this.#over.signal)
       const started = this.#inTime<true>('start', (settle) => {
         this.#started = () => settle(true)
       })

@@ -73,3 +73,26 @@ export function statusSchema(kind: Kind): StructuralSchema {
     },
   }
 }
+
+/** Status of a kind of an endpoints provider. */
+export function resourceStatusSchema(): StructuralSchema {
+  return {
+    type: 'object',
+    description: 'Status of the object. Written by the leading controller.',
+    properties: {
+      observedGeneration: generation,
+      instances: { type: 'integer', description: 'Number of instances that the object selects, ready or not.' },
+      addresses: {
+        type: 'array',
+        description: 'Addresses of instances that take traffic, 16 at most.',
+        items: text('An address.'),
+      },
+      lastResolvedTime: {
+        type: 'string',
+        format: 'date-time',
+        description: 'When everything that the object selects was found last, to ten minutes.',
+      },
+      conditions,
+    },
+  }
+}

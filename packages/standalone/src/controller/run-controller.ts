@@ -2,6 +2,7 @@ import {
   createLogger,
   FileCaStore,
   FolderTokenStore,
+  FolderResources,
   FolderSecrets,
   Metrics,
   type ProcessLogger,
@@ -54,7 +55,10 @@ export async function runController(
 ): Promise<ControllerRun> {
   const logger = createLogger('osm-controller', 'info')
   const table = new FixedAddressTable(config.virtualAddresses)
-  const folder = new YamlFolderSource({ folder: config.folder })
+  const folder = new YamlFolderSource({
+    folder: config.folder,
+    holdsOtherKinds: config.endpointsProviders.length > 0,
+  })
   const secrets = new FolderSecrets(folder, (error) =>
     logger.error({ error: String(error) }, 'a listener to Secrets failed'),
   )
@@ -101,6 +105,7 @@ export async function runController(
       // All of the mesh is on this machine, in explicit mode at loopback addresses.
       allowLoopback: true,
       refusedAddresses: [],
+      resources: new FolderResources(folder),
     },
     enrolment: { mode: 'all' },
     meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },

@@ -18,6 +18,8 @@ import {
 } from '../endpoint.js'
 import type { AddressRules } from './address-rules.js'
 import { checkAnswer, type AnswerFault, type CheckedInstance, type CheckedService } from './check-answer.js'
+import { resourceKey } from './provider-resources.js'
+import { checkedStatus } from './resource-report.js'
 import { ServiceAddresses } from './service-addresses.js'
 
 /** What a provider is made with. */
@@ -105,8 +107,9 @@ export class PluginEndpointsProvider implements EndpointsProvider {
   }
 
   /** Takes in what the plug-in found out about one of its objects; undefined forgets it. */
-  reportStatus({ kind, namespace, name }: ResourceRef, status: ResourceStatus | undefined): void {
-    const key = `${kind}/${namespace}/${name}`
+  reportStatus({ kind, namespace, name }: ResourceRef, value: unknown): void {
+    const key = resourceKey({ kind, namespace, name })
+    const status = checkedStatus(value)
     if (status === undefined) this.#statuses.delete(key)
     else if (this.#statuses.has(key) || this.#statuses.size < MAX_RESOURCES)
       this.#statuses.set(key, { kind, namespace, name, ...status })

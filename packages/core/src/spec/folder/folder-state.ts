@@ -7,6 +7,7 @@ import type { SourceChange } from '../object-source.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { listFiles, reasonOf, stampFile, unreadableStamp, type FileStamp } from './list-files.js'
 import { resolveDefinitions, type HeldObject } from './resolve-definitions.js'
+import { resolveOthers, type HeldOther } from './other-object.js'
 import { resolveSecrets, type HeldSecret } from './resolve-secrets.js'
 import { TrackedFile, type FilePhase, type ParseFile, type SettleTimes } from './tracked-file.js'
 
@@ -47,6 +48,7 @@ export class FolderState {
   #held: ReadonlyMap<ObjectKey, HeldObject> = new Map()
   #problems: readonly Problem[] = []
   #secrets: ReadonlyMap<string, HeldSecret> = new Map()
+  #others: ReadonlyMap<string, HeldOther> = new Map()
 
   constructor(options: FolderStateOptions) {
     this.#options = options
@@ -63,6 +65,11 @@ export class FolderState {
   /** Secrets of the folder, by `<namespace>/<name>`. */
   get secrets(): ReadonlyMap<string, HeldSecret> {
     return this.#secrets
+  }
+
+  /** Objects of kinds that the mesh does not read itself, by group, kind, namespace and name. */
+  get others(): ReadonlyMap<string, HeldOther> {
+    return this.#others
   }
 
   /** Looks at the hinted files, and at those that have not settled, and takes over what has. */
@@ -174,9 +181,14 @@ export class FolderState {
     const contents = files.map((file) => file.content)
     const { held, problems: found } = resolveDefinitions(contents, before)
     this.#secrets = resolveSecrets(contents, this.#secrets)
-    const problems = [...this.#folderProblems, ...files.flatMap((file) => file.problems), ...found].sort(
-      compareProblems,
-    )
+    const others = resolveOthers(contents, this.#others)
+    this.#others = others.held
+    const problems = [
+      ...this.#folderProblems,
+      ...files.flatMap((file) => file.problems),
+      ...found,
+      ...others.problems,
+    ].sort(compareProblems)
     const upserts: MeshObject[] = []
     for (const [key, { object }] of held) if (before.get(key)?.object !== object) upserts.push(object)
     const deletes = [...before.keys()].filter((key) => !held.has(key))

@@ -6,6 +6,7 @@ import type { ObjectDecoder } from '../object-decoder.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { isPlainObject } from '../shape.js'
 import { ParsedDocument, type Place } from './document.js'
+import { isOtherKind, readOtherObject, type OtherObject } from './other-object.js'
 import { isSecretDocument, readSecretDocument, type WrittenSecret } from './secret-document.js'
 import { splitDocuments } from './split-documents.js'
 
@@ -22,6 +23,8 @@ export interface Definition {
   readonly problems: readonly Problem[]
   /** Present: it is no object of the mesh but a Secret that objects may name. */
   readonly secret?: WrittenSecret
+  /** Present: it is of a kind that the mesh does not read itself. */
+  readonly other?: OtherObject
   /** Where a field is written down. */
   locate(path: FieldPath): ObjectOrigin
 }
@@ -33,6 +36,8 @@ export interface ReadOptions {
   readonly defaultNamespace: string
   /** Mode of the file; undefined for what is no file. */
   readonly mode?: number
+  /** True: objects of kinds in groups of others are held, not reported. */
+  readonly holdsOtherKinds?: boolean
 }
 
 /** Members that SMI objects had at the top before they had a `spec`, by the name they have now. */
@@ -86,6 +91,19 @@ function define(
       malformed: false,
       problems: [],
       secret,
+      locate: () => origin,
+    }
+  }
+  if (options.holdsOtherKinds === true && isOtherKind(value)) {
+    const origin = originOf(options.file, document.locate(base))
+    const { other, problems } = readOtherObject(value, { ...options, origin })
+    return {
+      key: undefined,
+      named: undefined,
+      object: undefined,
+      malformed: false,
+      problems,
+      other,
       locate: () => origin,
     }
   }

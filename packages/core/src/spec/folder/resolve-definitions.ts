@@ -93,7 +93,10 @@ class Resolver {
   /** Keeps what a file held and no longer tells, where that is no clear deletion. */
   keep({ file, definitions, fading }: FileContent): void {
     const unclear = definitions.filter(
-      (definition) => definition.secret === undefined && this.#claimedKey(file, definition) === undefined,
+      (definition) =>
+        definition.secret === undefined &&
+        definition.other === undefined &&
+        this.#claimedKey(file, definition) === undefined,
     )
     if (!fading && unclear.length === 0) return
     for (const [key, held] of this.#heldBefore(file)) {

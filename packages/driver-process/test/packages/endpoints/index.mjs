@@ -1,14 +1,23 @@
-/** A provider that does what its settings say: publish, fail, end, hang or exit. */
+/** A provider that does what its settings say: publish, follow its objects, fail, end, hang or exit. */
 export const endpointsProvider = {
   name: 'toy',
   contractVersion: 1,
-  resourceKinds: [],
+  resourceKinds: [
+    {
+      group: 'toy.example.com',
+      version: 'v1',
+      kind: 'Toy',
+      plural: 'toys',
+      specSchema: { type: 'object', required: ['address'], properties: { address: { type: 'string' } } },
+    },
+  ],
   settingsSchema: {
     type: 'object',
     additionalProperties: false,
-    properties: { does: { enum: ['publish', 'throw', 'hang', 'exit', 'nonsense'] } },
+    properties: { does: { enum: ['publish', 'follow', 'throw', 'hang', 'exit', 'nonsense'] } },
   },
-  async start({ settings, signal, publish, report, reportStatus, countCall, log }) {
+  async start({ settings, signal, publish, report, reportStatus, countCall, log, resources }) {
+    if (settings.does === 'follow') return follow({ signal, publish, reportStatus, resources })
     if (settings.does === 'throw') throw new Error('the cloud is closed')
     const service = { namespace: 'shop', name: 'store' }
     publish({ services: [{ service, instances: [{ id: 'a', addresses: ['10.0.0.1'], ready: true }] }] })
@@ -29,4 +38,23 @@ export const endpointsProvider = {
     const alive = setInterval(() => undefined, 1000)
     return { stopped: stopped.then(() => clearInterval(alive)) }
   },
+}
+
+/** Announces an instance of each of its objects, and reports on them. */
+function follow({ signal, publish, reportStatus, resources }) {
+  let known = []
+  const service = { namespace: 'shop', name: 'store' }
+  const tell = () => {
+    const objects = resources.list()
+    const instances = objects.map(({ name, spec }) => ({ id: name, addresses: [spec.address], ready: true }))
+    publish({ services: instances.length === 0 ? [] : [{ service, instances }] })
+    for (const ref of objects) reportStatus(ref, { observedGeneration: ref.generation, instances: 1, conditions: [] })
+    for (const ref of known.filter(({ name }) => !objects.some((it) => it.name === name))) reportStatus(ref, undefined)
+    known = objects
+  }
+  resources.subscribe(tell)
+  tell()
+  const alive = setInterval(() => undefined, 1000)
+  const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
+  return { stopped: stopped.then(() => clearInterval(alive)) }
 }

@@ -1,0 +1,123 @@
+import type {
+  CustomResource,
+  ResourceCondition,
+  ResourceKind,
+  ResourceRef,
+  ResourceStatus,
+} from '@osm-ts/endpoints-api'
+
+import type { ObjectOrigin } from '../../problem.js'
+import { isPlainObject } from '../../spec/shape.js'
+import type { PluginProviderState } from './plugin-endpoints-provider.js'
+import { resourceKey, type ProviderResources } from './provider-resources.js'
+
+/** What the mesh says of an object of a provider's kind. */
+export interface ResourceReport extends ResourceRef {
+  readonly type: Pick<ResourceKind, 'group' | 'version' | 'plural'>
+  readonly generation: number
+  /** `Accepted`, `Stale`, and those of the provider. */
+  readonly conditions: readonly ResourceCondition[]
+  readonly instances: number
+  readonly addresses: readonly string[]
+  /** When all that it selects was found last, in milliseconds since 1970. */
+  readonly resolvedAt?: number
+  readonly origin?: ObjectOrigin
+}
+
+const MAX_CONDITIONS = 8
+const MAX_TEXT = 1_024
+const MAX_ADDRESSES = 16
+/** Conditions that the host sets. */
+const OWN = ['Accepted', 'Stale']
+
+/** What becomes of each object of a provider. */
+export function resourceReports(
+  resources: ProviderResources,
+  { id, state, reason = '', resources: statuses }: PluginProviderState,
+): readonly ResourceReport[] {
+  const told = new Map(statuses.map((status) => [resourceKey(status), status]))
+  const types = new Map(resources.kinds.map((kind) => [kind.kind, kind]))
+  const report = (
+    { kind, namespace, name, generation }: Pick<CustomResource, 'kind' | 'namespace' | 'name' | 'generation'>,
+    accepted: Omit<ResourceCondition, 'type'>,
+    origin: ObjectOrigin | undefined,
+  ): ResourceReport | undefined => {
+    const type = types.get(kind)
+    if (type === undefined) return undefined
+    const status = told.get(resourceKey({ kind, namespace, name }))
+    const { instances = 0, addresses = [], conditions = [], resolvedAt } = status ?? {}
+    const staleness =
+      state === 'failing' ? `provider ${id} fails: ${reason}` : status?.stale === true ? 'not all was found again' : ''
+    const stale = {
+      type: 'Stale',
+      status: staleness === '' ? ('False' as const) : ('True' as const),
+      reason: staleness === '' ? 'UpToDate' : state === 'failing' ? 'OSM_ENDPOINTS_PROVIDER_FAILED' : 'LastGoodKept',
+      message: staleness === '' ? 'what was found is up to date' : `${staleness}; the last good answer stays in force`,
+    }
+    return {
+      kind,
+      namespace,
+      name,
+      generation,
+      type: { group: type.group, version: type.version, plural: type.plural },
+      conditions: [{ type: 'Accepted', ...accepted }, stale, ...conditions],
+      instances,
+      addresses,
+      ...(resolvedAt !== undefined && { resolvedAt }),
+      ...(origin !== undefined && { origin }),
+    }
+  }
+  const refused = new Map(resources.refused().map((it) => [resourceKey(it.resource), it]))
+  const reports = [
+    ...[...refused.values()].map(({ resource, code, message }) =>
+      report(resource, { status: 'False', reason: code, message }, resource.origin),
+    ),
+    ...resources
+      .list()
+      .filter((resource) => !refused.has(resourceKey(resource)))
+      .map((resource) =>
+        report(
+          resource,
+          { status: 'True', reason: 'Accepted', message: `provider ${id} uses the object` },
+          resources.originOf(resource),
+        ),
+      ),
+  ]
+  return reports.flatMap((it) => it ?? [])
+}
+
+/** The status that a provider reported, as far as it has the form of one; undefined otherwise. */
+export function checkedStatus(value: unknown): ResourceStatus | undefined {
+  if (!isPlainObject(value) || !Array.isArray(value.conditions)) return undefined
+  const { observedGeneration, instances, addresses, resolvedAt, stale } = value
+  if (!isCount(observedGeneration) || !isCount(instances)) return undefined
+  const conditions = value.conditions.slice(0, MAX_CONDITIONS).flatMap(checkedCondition)
+  return {
+    observedGeneration,
+    instances,
+    conditions: conditions.filter(({ type }, index) => conditions.findIndex((it) => it.type === type) === index),
+    ...(Array.isArray(addresses) && {
+      addresses: addresses
+        .filter((it) => typeof it === 'string' && it.length <= 45)
+        .slice(0, MAX_ADDRESSES) as string[],
+    }),
+    ...(isCount(resolvedAt) && { resolvedAt }),
+    ...(typeof stale === 'boolean' && { stale }),
+  }
+}
+
+function checkedCondition(value: unknown): readonly ResourceCondition[] {
+  if (!isPlainObject(value)) return []
+  const { type, status, reason, message } = value
+  if (!isWord(type) || OWN.includes(type) || !isWord(reason) || typeof message !== 'string') return []
+  if (status !== 'True' && status !== 'False' && status !== 'Unknown') return []
+  return [{ type, status, reason, message: message.slice(0, MAX_TEXT) }]
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z]\w{0,62}$/.test(value)
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
