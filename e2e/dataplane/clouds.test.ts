@@ -233,13 +233,16 @@ describe('a mesh with objects of two clouds', () => {
     await expect(answers('http://store-azure.shop:8080/', 10)).resolves.toEqual({ machine: 10 })
   })
 
-  it('keeps the machine while the credential is revoked, and says so', async () => {
-    await putAzure({ revoked: true })
+  it('keeps the machine while its permission is revoked and the control plane restarts, and says so', async () => {
+    await putAzure({ forbidden: true })
     await eventually(
       () => provider('azure'),
       (it) => it?.state === 'failing' && it.reason?.includes('AccessDenied') === true,
-      { what: 'that the credential is refused' },
+      { what: 'that the calls are refused' },
     )
+    await problemOf('vm', 'AccessDenied')
+    await expect(answers('http://store-azure.shop:8080/', 10)).resolves.toEqual({ machine: 10 })
+    await mesh.restartController(async () => undefined)
     await problemOf('vm', 'AccessDenied')
     await expect(answers('http://store-azure.shop:8080/', 10)).resolves.toEqual({ machine: 10 })
     await putAzure()

@@ -151,9 +151,10 @@ async function buildOnce(chosen, definitions, chunks) {
  * @param {string} entry below the root
  * @param {string} outfile
  * @param {readonly import('esbuild').Plugin[]} [plugins] that come before those of programs
+ * @param {string} [head] in place of the names that CommonJS has, for packages that declare some of them themselves
  */
-export async function bundleModule(entry, outfile, plugins = []) {
-  const options = bundleOptions()
+export async function bundleModule(entry, outfile, plugins = [], head = banner) {
+  const options = { ...bundleOptions(), banner: { js: head } }
   try {
     await build({ ...options, plugins: [...plugins, ...(options.plugins ?? [])], entryPoints: [entry], outfile })
   } finally {

@@ -166,7 +166,7 @@ export const effects: readonly ValueEffect[] = [
     'osm.endpointsProviders',
     [{ name: 'azure', path: '/providers/azure', integrity: `sha512-${'A'.repeat(86)}==`, secretName: 'azure' }],
     [controller, 'ClusterRole osm-osm-controller', 'CustomResourceDefinition azureresources.azure.openservicemesh.io'],
-    { shows: ['OSM_ENDPOINTS_PROVIDERS', '/providers/azure', 'azureresources/status', '/etc/osm/endpoints/azure'] },
+    { shows: ['OSM_ENDPOINTS_PROVIDERS', '/providers/azure', 'azureresources', '/etc/osm/endpoints/azure'] },
   ),
   effect('osm.nativeSidecar', 'off', [injector], { shows: ['--native-sidecar=off'] }),
   effect(

@@ -12,7 +12,9 @@ export async function providerPackage(
 ): Promise<{ readonly name: string; readonly path: string; readonly integrity: string }> {
   const path = join(folder, name)
   await mkdir(path, { recursive: true })
-  await bundleModule(`packages/endpoints-${name}/src/index.ts`, join(path, 'main.js'))
+  // Parts of the SDK of Azure declare the other names of CommonJS themselves.
+  const head = `import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)`
+  await bundleModule(`packages/endpoints-${name}/src/index.ts`, join(path, 'main.js'), [], head)
   const manifest = { name: `osm-endpoints-${name}`, version: '0.1.0', type: 'module', exports: './main.js' }
   await writeFile(join(path, 'package.json'), JSON.stringify(manifest))
   return { name, path, integrity: await packageIntegrity(path) }

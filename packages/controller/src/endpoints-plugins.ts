@@ -18,6 +18,8 @@ import {
 import { hostProviders, type ProviderEntry, type ProviderSink } from '@osm-ts/driver-process'
 import { Listeners, onAbort } from '@osm-ts/driver-api/toolkit'
 
+import { LastAnswers } from './last-answers.js'
+
 /** Endpoints providers that a controller loads. */
 export interface EndpointsPluginsOptions {
   readonly entries: readonly ProviderEntry[]
@@ -30,6 +32,8 @@ export interface EndpointsPluginsOptions {
   readonly refusedAddresses: readonly string[]
   /** Where objects of the kinds of providers are written down. */
   readonly resources: ResourceStore
+  /** File that keeps the last answers across a restart; absent where there is no disk to keep it on. */
+  readonly answersFile?: string
 }
 
 /** What endpoints plug-ins share with the controller. */
@@ -80,16 +84,18 @@ export class EndpointsPlugins {
     const { entries, programFolder, environment } = this.#options
     const { logger, signal } = this.#surroundings
     onAbort(signal, this.#external.start())
-    const stopped = hostProviders({
+    const answers = this.#lastAnswers(logger)
+    const hosted = hostProviders({
       entries,
       programFolder,
       environment,
-      sink: (name) => this.#sink(name),
+      sink: (name) => this.#sink(name, answers),
       checkSettings: (schema, settings) => schemaFaults(schema, settings, 'settings'),
       resources: (name, kinds, runs) => this.#openResources(name, kinds, runs),
       logger: logger.child('endpoints'),
       signal,
     })
+    const stopped = hosted.finally(() => answers?.close())
     return { answered: this.#answered(signal), stopped }
   }
 
@@ -190,12 +196,28 @@ export class EndpointsPlugins {
     unlisten()
   }
 
-  #sink(name: string): ProviderSink {
+  /** Takes the answers of before the restart into force, as stale, until each provider answers. */
+  #lastAnswers(logger: ProcessLogger): LastAnswers | undefined {
+    const { answersFile: path, entries } = this.#options
+    if (path === undefined || entries.length === 0) return undefined
+    const setTimer = (callback: () => void, delayMs: number) => systemClock.setTimer(callback, delayMs)
+    const answers = new LastAnswers({ path, setTimer, logger })
+    answers.keepOnly(entries.map(({ name }) => name))
+    for (const provider of this.providers) {
+      const answer = answers.get(provider.id)
+      if (answer !== undefined) provider.restore(answer)
+    }
+    return answers
+  }
+
+  #sink(name: string, answers: LastAnswers | undefined): ProviderSink {
     const provider = this.providers.find(({ id }) => id === name)
     if (provider === undefined) throw new RangeError(`there is no endpoints provider ${name}`)
     const operations = new Set<string>()
     return {
-      publish: (answer) => provider.publish(answer),
+      publish: (answer) => {
+        if (provider.publish(answer)) answers?.put(name, provider.inForce())
+      },
       fail: (reason) => provider.fail(reason),
       recover: () => provider.recover(),
       reportStatus: (ref, status) => provider.reportStatus(ref, status),

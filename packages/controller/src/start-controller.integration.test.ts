@@ -329,7 +329,9 @@ describe('startController', () => {
     const states = async () => (await page()).proxies.map(({ name, state }) => `${name} ${state}`)
     const behind = { service: { namespace: 'shop', name: 'store' }, address: '10.0.0.1', port: 8080 }
     expect(await states()).toEqual(['shop/client-0 unclaimed', 'shop/store-0 unclaimed'])
-    expect((await page()).endpointsWithoutProxy).toEqual([{ ...behind, reason: 'notConnected' }])
+    expect((await page()).endpointsWithoutProxy).toMatchObject([
+      { ...behind, reason: 'notConnected', provider: expect.any(String) },
+    ])
     const { proxy } = await connect(running, store, 'store')
     await connect(running, client, 'client')
     expect(await states()).toEqual(['shop/client-0 withoutEndpoint', 'shop/store-0 participant'])

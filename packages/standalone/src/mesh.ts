@@ -266,6 +266,7 @@ export class Mesh implements RunningMesh {
           driverPackages: options.driverPackages ?? [],
           endpointsProviders: options.endpointsProviders ?? [],
           ...(machines !== undefined && { machines }),
+          endpointsFile: paths.endpoints,
         },
         addresses: placement.addresses,
         paths,

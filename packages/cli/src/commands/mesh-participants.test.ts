@@ -39,7 +39,7 @@ describe('osm mesh participants', () => {
       proxy('store-3', 'disconnected', [store]),
     ],
     endpointsWithoutProxy: [
-      { service: store, address: '10.0.0.3', port: 8080, reason: 'notConnected' },
+      { service: store, address: '10.0.0.3', port: 8080, reason: 'notConnected', provider: 'azure' },
       { service: store, address: 'fd00::9', port: 8080, reason: 'noSidecar' },
     ],
   }
@@ -54,9 +54,9 @@ describe('osm mesh participants', () => {
       'shop/store-3  store.shop  disconnected      shop/store',
       '',
       'ENDPOINTS WITHOUT PROXY',
-      '  SERVICE     ADDRESS         REASON',
-      '  shop/store  10.0.0.3:8080   its proxy is not connected',
-      '  shop/store  [fd00::9]:8080  the workload has no sidecar',
+      '  SERVICE     ADDRESS         PROVIDER  REASON',
+      '  shop/store  10.0.0.3:8080   azure     its proxy is not connected',
+      '  shop/store  [fd00::9]:8080  -         the workload has no sidecar',
       '',
     ])
     expect(code).toBe(0)

@@ -24,7 +24,7 @@ States of a proxy:
   without endpoint  it is connected, and no service has an endpoint behind it
   disconnected      it was connected before, but is not connected now
   unclaimed         a certificate was issued for it, but it has not connected yet
-Endpoints without a connected proxy are listed below the table.
+Endpoints without a connected proxy are listed below the table, with the endpoints provider that has discovered each.
 ${meshSourceHelp}`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {

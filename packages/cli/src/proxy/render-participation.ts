@@ -36,14 +36,18 @@ export function renderParticipation(
 }
 
 function renderEndpoints(endpoints: readonly EndpointWithoutProxy[], color: boolean): readonly string[] {
-  const rows = endpoints.map(({ service, address, port, reason }) => [
+  const rows = endpoints.map(({ service, address, port, reason, provider = '-' }) => [
     span(fullName(service)),
     span(address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`),
+    span(provider),
     span(reasons[reason]),
   ])
   return [
     renderTitle('ENDPOINTS WITHOUT PROXY', '', color, 'warn'),
-    ...renderTable([{ title: 'SERVICE' }, { title: 'ADDRESS' }, { title: 'REASON' }], rows, { color, indent: 2 }),
+    ...renderTable([{ title: 'SERVICE' }, { title: 'ADDRESS' }, { title: 'PROVIDER' }, { title: 'REASON' }], rows, {
+      color,
+      indent: 2,
+    }),
   ]
 }
 

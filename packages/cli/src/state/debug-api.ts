@@ -208,6 +208,7 @@ function isEndpointWithoutProxy(value: unknown): value is EndpointWithoutProxy {
     isPlainRecord(value) &&
     isServiceName(value['service']) &&
     ['address', 'reason'].every((member) => typeof value[member] === 'string') &&
+    ['string', 'undefined'].includes(typeof value['provider']) &&
     typeof value['port'] === 'number'
   )
 }

@@ -139,6 +139,8 @@ export interface EndpointWithoutProxy {
   readonly port: number
   /** `noSidecar`: the workload has none. `notConnected`: its proxy is not connected. `otherMesh`: its sidecar was not started by this mesh. */
   readonly reason: 'noSidecar' | 'notConnected' | 'otherMesh'
+  /** The endpoints provider that has discovered it. */
+  readonly provider?: string
 }
 
 /** Who takes part in the mesh, and who does not yet. */

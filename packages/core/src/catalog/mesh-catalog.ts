@@ -76,7 +76,12 @@ export class MeshCatalog {
     this.#clientEndpoints = new ClientEndpoints(this.#computation)
     this.proxies = options.proxies ?? new ProxyRegistry()
     this.#membership = new Membership(this.#computation, domains.trustDomain)
-    this.#participation = new Participation(this.#computation, this.proxies, domains.trustDomain)
+    this.#participation = new Participation(
+      this.#computation,
+      this.proxies,
+      domains.trustDomain,
+      options.endpointsProviders,
+    )
     this.#provenance = new Provenance(this.#computation, options.locate)
     this.#meshSpec = new SnapshotMeshSpec({
       current: () => this.#computation.snapshot,

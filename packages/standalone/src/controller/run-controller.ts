@@ -106,6 +106,7 @@ export async function runController(
       allowLoopback: true,
       refusedAddresses: [],
       resources: new FolderResources(folder),
+      answersFile: config.endpointsFile,
     },
     enrolment: { mode: 'all' },
     meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },

@@ -24,6 +24,8 @@ export interface StatePaths {
   readonly joinTokens: string
   /** Machines that have joined. Kept. */
   readonly machines: string
+  /** Last answers of endpoints providers. Kept. */
+  readonly endpoints: string
   /** Processes that run. */
   readonly processes: string
   /** Tells commands that a mesh runs, and where. */
@@ -42,6 +44,7 @@ export function statePaths(folder: string): StatePaths {
     virtualAddresses: join(folder, 'virtual-addresses.json'),
     joinTokens: join(folder, 'join-tokens'),
     machines: join(folder, 'machines'),
+    endpoints: join(folder, 'endpoints.json'),
     processes: join(folder, 'processes.json'),
     meshFile: join(folder, 'mesh.json'),
   }

@@ -1,7 +1,7 @@
 import type { MeshService, ProxyUUID } from '@osm-ts/driver-api'
 import { compareText } from '@osm-ts/driver-api/policy'
 
-import { proxyOfEndpoint, type Endpoint } from '../../endpoints/index.js'
+import { proxyOfEndpoint, type Endpoint, type EndpointsProvider } from '../../endpoints/index.js'
 import { proxyCommonName, proxyKey, serviceIdentity, type ProxyKey, type TrustDomain } from '../../identity/index.js'
 import type { ProxyRecord, ProxyRegistry } from '../../proxies/index.js'
 import type {
@@ -23,11 +23,19 @@ export class Participation {
   readonly #computation: PolicyComputation
   readonly #proxies: ProxyRegistry
   readonly #trustDomain: TrustDomain
+  readonly #providers: readonly EndpointsProvider[]
 
-  constructor(computation: PolicyComputation, proxies: ProxyRegistry, trustDomain: TrustDomain) {
+  /** @param providers - in order of precedence */
+  constructor(
+    computation: PolicyComputation,
+    proxies: ProxyRegistry,
+    trustDomain: TrustDomain,
+    providers: readonly EndpointsProvider[],
+  ) {
     this.#computation = computation
     this.#proxies = proxies
     this.#trustDomain = trustDomain
+    this.#providers = providers
   }
 
   /** Sorted by uuid, namespace and account. */
@@ -50,7 +58,9 @@ export class Participation {
         if (proxy !== undefined) proxies.add(proxy)
         const reason = this.#reasonOf(endpoint, proxy)
         if (reason === undefined) continue
-        const found = { service, address: endpoint.address, port: endpoint.port, reason }
+        const provider = this.#providerOf(service, endpoint)
+        const { address, port } = endpoint
+        const found = { service, address, port, reason, ...(provider !== undefined && { provider }) }
         withoutProxy.set(endpointKey(found), found)
       }
       for (const proxy of proxies) backed.set(proxy, [...(backed.get(proxy) ?? []), service])
@@ -83,6 +93,12 @@ export class Participation {
         ]
       })
       .sort((a, b) => compareText(a.name, b.name))
+  }
+
+  /** Of several that know an endpoint the first one holds, as where they are merged. */
+  #providerOf(service: MeshService, { address, port }: Endpoint): string | undefined {
+    const isKnown = (it: Endpoint): boolean => it.address === address && it.port === port
+    return this.#providers.find((provider) => provider.listEndpointsForService(service).items.some(isKnown))?.id
   }
 
   #reasonOf({ cluster, sidecar }: Endpoint, proxy: ProxyKey | undefined): EndpointWithoutProxy['reason'] | undefined {

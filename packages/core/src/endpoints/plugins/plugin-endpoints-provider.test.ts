@@ -89,6 +89,47 @@ describe('an endpoints provider of a plug-in', () => {
     expect(provider.listEndpointsForIdentity({ namespace: 'shop', name: 'idle' }).items).toEqual([])
   })
 
+  it('has the answer of before a restart in force, as stale, until it answers', () => {
+    const { provider, publish, addresses, heard } = setUp()
+    provider.restore({ services: [{ service: store, instances: [instance('a')] }] })
+    expect(addresses()).toHaveLength(2)
+    expect(provider.state().state).toBe('starting')
+    expect(provider.listEndpointsForService(store)).toMatchObject({
+      state: 'stale',
+      conditions: [{ message: expect.stringContaining('since the controller started') as unknown }],
+    })
+    heard.length = 0
+    publish(instance('a'))
+    expect(provider.listEndpointsForService(store).state).toBe('known')
+    expect(heard).toMatchObject([{ services: [store] }])
+    provider.restore({ services: [] })
+    expect(addresses()).toHaveLength(2)
+  })
+
+  it('keeps the instances of before a restart while the plug-in cannot find their service', () => {
+    const { provider, addresses } = setUp()
+    provider.restore({ services: [{ service: store, instances: [instance('a')] }] })
+    const before = addresses()
+    const lost = { services: [{ service: store, instances: [], stale: 'AccessDenied' }] }
+    provider.publish(lost)
+    provider.publish(lost)
+    expect(addresses()).toEqual(before)
+    expect(provider.listEndpointsForService(store).state).toBe('stale')
+    const again = setUp()
+    again.provider.restore(provider.inForce())
+    expect(again.addresses()).toEqual(before)
+    provider.publish({ services: [{ service: store, instances: [] }] })
+    provider.publish(lost)
+    expect(addresses()).toEqual([])
+  })
+
+  it('keeps nothing of an invalid answer of before a restart', () => {
+    const { provider, addresses } = setUp()
+    provider.restore('text')
+    provider.restore({ services: [{ service: store, instances: [instance('a', { addresses: ['127.0.0.1'] })] }] })
+    expect(addresses()).toEqual([])
+  })
+
   it('keeps its last good answer while it fails, as stale, and announces the change', () => {
     const { provider, publish, addresses, heard } = setUp()
     expect(provider.state().state).toBe('starting')

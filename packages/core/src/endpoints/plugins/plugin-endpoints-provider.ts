@@ -1,6 +1,6 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import { Listeners } from '@osm-ts/driver-api/toolkit'
-import type { ResourceRef, ResourceStatus } from '@osm-ts/endpoints-api'
+import type { ProviderAnswer, ResourceRef, ResourceStatus } from '@osm-ts/endpoints-api'
 
 import { nameKey } from '../../namespaced-name.js'
 import type { Problem } from '../../problem.js'
@@ -69,6 +69,8 @@ export class PluginEndpointsProvider implements EndpointsProvider {
   #services: ReadonlyMap<string, CheckedService> = new Map()
   #faults: readonly AnswerFault[] = []
   #failure: string | undefined
+  /** Services of before a restart that have not been found since. */
+  #restored: ReadonlyMap<string, CheckedService> = new Map()
   readonly #statuses = new Map<string, ResourceRef & ResourceStatus>()
   #publishedAt: number | undefined
 
@@ -77,19 +79,54 @@ export class PluginEndpointsProvider implements EndpointsProvider {
     this.#options = options
   }
 
-  /** Takes in an answer of the plug-in. One that is invalid as a whole is a failure of the plug-in. */
-  publish(value: unknown): void {
+  /** Takes in an answer of the plug-in. One that is invalid as a whole is a failure of the plug-in, and gives false. */
+  publish(value: unknown): boolean {
     const { answer, faults } = checkAnswer(value, this.#options.rules, this.#services, this.#options.maxServices)
     this.#faults = faults
     if (answer === undefined) {
       this.fail(faults[0]?.message ?? 'the answer is invalid')
-      return
+      return false
     }
     const before = this.#services
-    this.#services = answer.services
+    const wasRestored = this.#restored.size > 0
+    this.#services = this.#withRestored(answer.services)
     this.#failure = undefined
     this.#publishedAt = this.#options.now()
-    this.#announce(changedServices(before, answer.services), before)
+    const changed = wasRestored
+      ? [...before.values(), ...this.#services.values()]
+      : changedServices(before, this.#services)
+    this.#announce(changed, before)
+    return true
+  }
+
+  /** Takes in an answer of before a restart. It counts as stale until the plug-in answers. One that is invalid is left out. */
+  restore(value: unknown): void {
+    if (this.#publishedAt !== undefined) return
+    const { answer } = checkAnswer(value, this.#options.rules, this.#services, this.#options.maxServices)
+    if (answer === undefined) return
+    this.#services = answer.services
+    this.#restored = answer.services
+    this.#announce([...answer.services.values()])
+  }
+
+  /** What is in force, in the form in which a plug-in publishes. */
+  inForce(): ProviderAnswer {
+    const services = [...this.#services.values()].map(({ service, instances, stale }) => ({
+      service,
+      instances: instances.map(({ address, ...instance }) => ({ ...instance, addresses: [address] })),
+      ...(stale !== undefined && { stale }),
+    }))
+    return { services }
+  }
+
+  /** A plug-in that has started again and cannot find a service has no last good instances of it: those of before the restart stay. */
+  #withRestored(services: ReadonlyMap<string, CheckedService>): ReadonlyMap<string, CheckedService> {
+    const lost = [...this.#restored].flatMap(([key, restored]) => {
+      const found = services.get(key)
+      return found?.stale === undefined || found.instances.length > 0 ? [] : [[key, restored, found.stale] as const]
+    })
+    this.#restored = new Map(lost.map(([key, restored]) => [key, restored]))
+    return new Map([...services, ...lost.map(([key, restored, stale]) => [key, { ...restored, stale }] as const)])
   }
 
   /** Notes that the plug-in works again. Its last answer counts as known. */
@@ -206,7 +243,8 @@ export class PluginEndpointsProvider implements EndpointsProvider {
   }
 
   #answer<T>(service: CheckedService | undefined, items: readonly T[]): Answer<T> {
-    const reason = service && (this.#failure ?? service.stale)
+    const restored = this.#publishedAt === undefined ? 'it has not answered since the controller started' : undefined
+    const reason = service && (this.#failure ?? restored ?? service.stale)
     if (reason === undefined) return known(items)
     const message = `endpoints of provider ${this.id} may be outdated: ${reason}; its last answer stays in force`
     const condition: Problem = { code: 'OSM_ENDPOINTS_PROVIDER_FAILED', severity: 'warning', message }
