@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { listedProviders } from '@osm-ts/driver-process'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { Moto } from '../../packages/endpoints-aws/test/moto.js'
-import { AzureStandIn } from '../../packages/endpoints-azure/test/azure-stand-in.js'
+import { Moto } from '../../packages/endpoints-aws/test/index.js'
 import {
+  AzureStandIn,
   networkInterface,
   resourceId,
   subscription,
   virtualMachine,
-} from '../../packages/endpoints-azure/test/fleet.js'
+} from '../../packages/endpoints-azure/test/index.js'
 import { providerPackage, runInstance } from './support/clouds.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'

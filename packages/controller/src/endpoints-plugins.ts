@@ -196,7 +196,7 @@ export class EndpointsPlugins {
     unlisten()
   }
 
-  /** Takes the answers of before the restart into force, as stale, until each provider answers. */
+  /** Takes the answers from before the restart into force, as stale, until each provider answers. */
   #lastAnswers(logger: ProcessLogger): LastAnswers | undefined {
     const { answersFile: path, entries } = this.#options
     if (path === undefined || entries.length === 0) return undefined

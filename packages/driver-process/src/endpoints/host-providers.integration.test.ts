@@ -5,13 +5,12 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Logger } from '@osm-ts/driver-api'
 import { eventually, Listeners } from '@osm-ts/driver-api/toolkit'
-import type { CustomResource } from '@osm-ts/endpoints-api'
 
 import { bundleHostProgram } from '../../test/host-program.js'
 import { packageIntegrity } from '../load/package-integrity.js'
 import { hostProviders } from './host-providers.js'
 import { listedProviders, type ProviderEntry } from './provider-list.js'
-import type { ProviderLimits } from './provider-process.js'
+import type { ProviderLimits, ResourceSource } from './provider-process.js'
 
 const toy = join(import.meta.dirname, '../../test/packages/endpoints')
 
@@ -26,7 +25,7 @@ describe('hostProviders', () => {
   function host(entries: readonly ProviderEntry[], limits: Partial<ProviderLimits> = {}) {
     const end = new AbortController()
     const changes = new Listeners()
-    let present: readonly CustomResource[] = []
+    let present: ReturnType<ResourceSource['list']> = []
     const said: string[] = []
     const note = (word: string, value: unknown): void => void said.push(`${word} ${JSON.stringify(value)}`)
     const logger: Logger = {

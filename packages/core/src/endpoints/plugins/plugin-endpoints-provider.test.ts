@@ -89,7 +89,7 @@ describe('an endpoints provider of a plug-in', () => {
     expect(provider.listEndpointsForIdentity({ namespace: 'shop', name: 'idle' }).items).toEqual([])
   })
 
-  it('has the answer of before a restart in force, as stale, until it answers', () => {
+  it('has the answer from before a restart in force, as stale, until it answers', () => {
     const { provider, publish, addresses, heard } = setUp()
     provider.restore({ services: [{ service: store, instances: [instance('a')] }] })
     expect(addresses()).toHaveLength(2)
@@ -106,7 +106,7 @@ describe('an endpoints provider of a plug-in', () => {
     expect(addresses()).toHaveLength(2)
   })
 
-  it('keeps the instances of before a restart while the plug-in cannot find their service', () => {
+  it('keeps the instances from before a restart while the plug-in cannot find their service', () => {
     const { provider, addresses } = setUp()
     provider.restore({ services: [{ service: store, instances: [instance('a')] }] })
     const before = addresses()
@@ -123,7 +123,7 @@ describe('an endpoints provider of a plug-in', () => {
     expect(addresses()).toEqual([])
   })
 
-  it('keeps nothing of an invalid answer of before a restart', () => {
+  it('keeps nothing of an invalid answer from before a restart', () => {
     const { provider, addresses } = setUp()
     provider.restore('text')
     provider.restore({ services: [{ service: store, instances: [instance('a', { addresses: ['127.0.0.1'] })] }] })

@@ -19,7 +19,7 @@ import {
 import type { AddressRules } from './address-rules.js'
 import { checkAnswer, type AnswerFault, type CheckedInstance, type CheckedService } from './check-answer.js'
 import { resourceKey } from './provider-resources.js'
-import { checkedStatus } from './resource-report.js'
+import { checkedStatus } from './checked-status.js'
 import { ServiceAddresses } from './service-addresses.js'
 
 /** What a provider is made with. */
@@ -69,7 +69,7 @@ export class PluginEndpointsProvider implements EndpointsProvider {
   #services: ReadonlyMap<string, CheckedService> = new Map()
   #faults: readonly AnswerFault[] = []
   #failure: string | undefined
-  /** Services of before a restart that have not been found since. */
+  /** Services from before a restart that have not been found since. */
   #restored: ReadonlyMap<string, CheckedService> = new Map()
   readonly #statuses = new Map<string, ResourceRef & ResourceStatus>()
   #publishedAt: number | undefined
@@ -99,7 +99,7 @@ export class PluginEndpointsProvider implements EndpointsProvider {
     return true
   }
 
-  /** Takes in an answer of before a restart. It counts as stale until the plug-in answers. One that is invalid is left out. */
+  /** Takes in an answer from before a restart. It counts as stale until the plug-in answers. One that is invalid is left out. */
   restore(value: unknown): void {
     if (this.#publishedAt !== undefined) return
     const { answer } = checkAnswer(value, this.#options.rules, this.#services, this.#options.maxServices)
@@ -119,7 +119,7 @@ export class PluginEndpointsProvider implements EndpointsProvider {
     return { services }
   }
 
-  /** A plug-in that has started again and cannot find a service has no last good instances of it: those of before the restart stay. */
+  /** A plug-in that has started again and cannot find a service has no last good instances of it: those from before the restart stay. */
   #withRestored(services: ReadonlyMap<string, CheckedService>): ReadonlyMap<string, CheckedService> {
     const lost = [...this.#restored].flatMap(([key, restored]) => {
       const found = services.get(key)

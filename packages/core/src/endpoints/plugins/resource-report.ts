@@ -7,7 +7,6 @@ import type {
 } from '@osm-ts/endpoints-api'
 
 import type { ObjectOrigin } from '../../problem.js'
-import { isPlainObject } from '../../spec/shape.js'
 import type { PluginProviderState } from './plugin-endpoints-provider.js'
 import { resourceKey, type ProviderResources } from './provider-resources.js'
 
@@ -23,12 +22,6 @@ export interface ResourceReport extends ResourceRef {
   readonly resolvedAt?: number
   readonly origin?: ObjectOrigin
 }
-
-const MAX_CONDITIONS = 8
-const MAX_TEXT = 1_024
-const MAX_ADDRESSES = 16
-/** Conditions that the host sets. */
-const OWN = ['Accepted', 'Stale']
 
 /** What becomes of each object of a provider. */
 export function resourceReports(
@@ -84,40 +77,4 @@ export function resourceReports(
       ),
   ]
   return reports.flatMap((it) => it ?? [])
-}
-
-/** The status that a provider reported, as far as it has the form of one; undefined otherwise. */
-export function checkedStatus(value: unknown): ResourceStatus | undefined {
-  if (!isPlainObject(value) || !Array.isArray(value.conditions)) return undefined
-  const { observedGeneration, instances, addresses, resolvedAt, stale } = value
-  if (!isCount(observedGeneration) || !isCount(instances)) return undefined
-  const conditions = value.conditions.slice(0, MAX_CONDITIONS).flatMap(checkedCondition)
-  return {
-    observedGeneration,
-    instances,
-    conditions: conditions.filter(({ type }, index) => conditions.findIndex((it) => it.type === type) === index),
-    ...(Array.isArray(addresses) && {
-      addresses: addresses
-        .filter((it) => typeof it === 'string' && it.length <= 45)
-        .slice(0, MAX_ADDRESSES) as string[],
-    }),
-    ...(isCount(resolvedAt) && { resolvedAt }),
-    ...(typeof stale === 'boolean' && { stale }),
-  }
-}
-
-function checkedCondition(value: unknown): readonly ResourceCondition[] {
-  if (!isPlainObject(value)) return []
-  const { type, status, reason, message } = value
-  if (!isWord(type) || OWN.includes(type) || !isWord(reason) || typeof message !== 'string') return []
-  if (status !== 'True' && status !== 'False' && status !== 'Unknown') return []
-  return [{ type, status, reason, message: message.slice(0, MAX_TEXT) }]
-}
-
-function isWord(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Za-z]\w{0,62}$/.test(value)
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

@@ -7,7 +7,7 @@ import type { SourceChange } from '../object-source.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { listFiles, reasonOf, stampFile, unreadableStamp, type FileStamp } from './list-files.js'
 import { resolveDefinitions, type HeldObject } from './resolve-definitions.js'
-import { resolveOthers, type HeldOther } from './other-object.js'
+import { resolveOthers, type HeldOther } from './resolve-others.js'
 import { resolveSecrets, type HeldSecret } from './resolve-secrets.js'
 import { TrackedFile, type FilePhase, type ParseFile, type SettleTimes } from './tracked-file.js'
 

@@ -1,10 +1,8 @@
 import type { ObjectOrigin, Problem } from '../../problem.js'
-import { sameValue } from '../content.js'
 import type { SpecErrorCode } from '../error-codes.js'
 import { namespaceFault } from '../names.js'
 import { allKinds, isKind, kindDefinitions } from '../schema/kinds.js'
 import { isPlainObject } from '../shape.js'
-import type { FileContent } from './resolve-definitions.js'
 
 type Dictionary = Readonly<Record<string, unknown>>
 
@@ -19,15 +17,8 @@ export interface OtherObject {
   readonly spec: unknown
 }
 
-/** Such an object and where it is written down. */
-export interface HeldOther extends OtherObject {
-  readonly origin: ObjectOrigin
-}
-
 /** Characters of a spec as JSON. */
 const MAX_SPEC = 65_536
-/** Objects of a folder. */
-const MAX_OBJECTS = 10_000
 
 /** True for objects in a group of others: a DNS name, and none of the mesh, in which an unknown kind is a mistake. */
 export function isOtherKind(value: unknown): value is Dictionary {
@@ -57,46 +48,9 @@ export function readOtherObject(
     spec: isWithinBound(spec) ? spec : undefined,
   }
   const fault = faultOf(other, spec)
-  const problems: readonly Problem[] = fault === undefined ? [] : [problem('OSM_SPEC_OBJECT', other, origin, fault)]
+  const problems: readonly Problem[] =
+    fault === undefined ? [] : [otherProblem('OSM_SPEC_OBJECT', other, origin, fault)]
   return { other, problems }
-}
-
-/** The objects of the files, the first of those with one name; the previous map if nothing changed. A file in the middle of a save keeps what it held. */
-export function resolveOthers(
-  files: readonly FileContent[],
-  before: ReadonlyMap<string, HeldOther>,
-): { readonly held: ReadonlyMap<string, HeldOther>; readonly problems: readonly Problem[] } {
-  const held = new Map<string, HeldOther>()
-  const problems: Problem[] = []
-  for (const content of files)
-    for (const [key, other] of othersOf(content, before)) {
-      if (held.has(key))
-        problems.push(problem('OSM_SPEC_DUPLICATE', other, other.origin, 'is written down twice; the first one holds'))
-      else if (held.size >= MAX_OBJECTS)
-        problems.push(
-          problem(
-            'OSM_SPEC_OBJECT_BOUND',
-            other,
-            other.origin,
-            `is beyond the first ${MAX_OBJECTS} objects of kinds of others`,
-          ),
-        )
-      else held.set(key, other)
-    }
-  return { held: sameValue([...held], [...before]) ? before : held, problems }
-}
-
-function othersOf(
-  { file, definitions, fading }: FileContent,
-  before: ReadonlyMap<string, HeldOther>,
-): readonly (readonly [string, HeldOther])[] {
-  if (fading || definitions.some(({ malformed }) => malformed))
-    return [...before].filter(([, { origin }]) => origin.kind === 'file' && origin.file === file)
-  return definitions.flatMap(({ other, locate }) =>
-    other === undefined || other.name === '' || other.spec === undefined
-      ? []
-      : [[`${other.group}/${other.kind}/${other.namespace}/${other.name}`, { ...other, origin: locate([]) }] as const],
-  )
 }
 
 function faultOf({ name, namespace }: OtherObject, spec: unknown): string | undefined {
@@ -110,7 +64,8 @@ function isWithinBound(spec: unknown): boolean {
   return isPlainObject(spec) && JSON.stringify(spec).length <= MAX_SPEC
 }
 
-function problem(
+/** A problem of such an object. */
+export function otherProblem(
   code: SpecErrorCode,
   { kind, namespace, name }: OtherObject,
   origin: ObjectOrigin,

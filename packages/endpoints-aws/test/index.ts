@@ -1,0 +1,1 @@
+export { Moto } from './moto.js'

@@ -1,0 +1,2 @@
+export { AzureStandIn } from './azure-stand-in.js'
+export { networkInterface, resourceId, subscription, virtualMachine } from './fleet.js'
