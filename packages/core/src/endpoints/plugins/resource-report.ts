@@ -1,10 +1,4 @@
-import type {
-  CustomResource,
-  ResourceCondition,
-  ResourceKind,
-  ResourceRef,
-  ResourceStatus,
-} from '@osm-ts/endpoints-api'
+import type { CustomResource, ResourceCondition, ResourceKind, ResourceRef } from '@osm-ts/endpoints-api'
 
 import type { ObjectOrigin } from '../../problem.js'
 import type { PluginProviderState } from './plugin-endpoints-provider.js'
