@@ -186,9 +186,9 @@ describe('a mesh with objects of two clouds', () => {
     await runInstance(moto.url, region, 'store', onAws.address)
   })
   afterAll(async () => {
-    await machine?.stop()
-    await mesh?.stop()
-    await Promise.all([azure?.stop(), moto?.stop()])
+    await machine.stop()
+    await mesh.stop()
+    await Promise.all([azure.stop(), moto.stop()])
     await rm(folder, { recursive: true })
   })
 

@@ -95,8 +95,7 @@ export class EndpointsPlugins {
       logger: logger.child('endpoints'),
       signal,
     })
-    const stopped = hosted.finally(() => answers?.close())
-    return { answered: this.#answered(signal), stopped }
+    return { answered: this.#answered(signal), stopped: closedAfter(hosted, answers) }
   }
 
   /** How each provider is. */
@@ -268,4 +267,12 @@ function unresolved({ kind, namespace, name, conditions, origin }: ResourceRepor
       object: { kind, namespace, name },
       ...(origin && { origin }),
     }))
+}
+
+async function closedAfter(hosted: Promise<void>, answers: LastAnswers | undefined): Promise<void> {
+  try {
+    await hosted
+  } finally {
+    await answers?.close()
+  }
 }

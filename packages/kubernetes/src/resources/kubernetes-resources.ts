@@ -150,7 +150,7 @@ class ResourceFollower {
 
   /** Never rejects: what fails is tried again. */
   async #run(signal: AbortSignal, onFirst: () => void): Promise<void> {
-    const { clock, random, logger } = this.#options
+    const { clock, random } = this.#options
     let failures = 0
     while (!signal.aborted) {
       const end = new AbortController()
@@ -163,18 +163,23 @@ class ResourceFollower {
         await pause(clock, LOOK_MS * (0.8 + 0.4 * random()), signal)
       } catch (error) {
         failures += 1
-        // Without the permission it works from its settings alone. Nothing else may look like there being no objects: their endpoints would go.
-        if (isKubernetesError(error) && error.status === 403) {
-          this.#setMissing(true)
-          onFirst()
-        }
-        if (!signal.aborted)
-          logger.warn({ kind: this.kind.kind, reason: errorMessage(error) }, 'objects of a provider cannot be followed')
-        await pause(clock, backoffMs(failures, RETRY, random), signal)
+        await this.#afterFailure(error, failures, signal, onFirst)
       } finally {
         end.abort()
       }
     }
+  }
+
+  async #afterFailure(error: unknown, failures: number, signal: AbortSignal, onFirst: () => void): Promise<void> {
+    if (signal.aborted) return
+    const { clock, random, logger } = this.#options
+    // Without the permission the provider works from its settings alone. Nothing else may look like there being no objects: their endpoints would go.
+    if (isKubernetesError(error) && error.status === 403) {
+      this.#setMissing(true)
+      onFirst()
+    }
+    logger.warn({ kind: this.kind.kind, reason: errorMessage(error) }, 'objects of a provider cannot be followed')
+    await pause(clock, backoffMs(failures, RETRY, random), signal)
   }
 
   /** Follows until the kind has gone or the signal aborts. */

@@ -146,8 +146,8 @@ function says(status: unknown, wanted: Readonly<Record<string, unknown>>): boole
 }
 
 function isMuchOlder(known: unknown, wanted: unknown): boolean {
-  if (wanted === undefined) return false
-  return typeof known !== 'string' || Date.parse(String(wanted)) - Date.parse(known) > SUCCESS_MS
+  if (typeof wanted !== 'string') return false
+  return typeof known !== 'string' || Date.parse(wanted) - Date.parse(known) > SUCCESS_MS
 }
 
 function conditionsOf(status: unknown): readonly WrittenCondition[] {

@@ -44,9 +44,14 @@ function othersOf(
 ): readonly (readonly [string, HeldOther])[] {
   if (fading || definitions.some(({ malformed }) => malformed))
     return [...before].filter(([, { origin }]) => origin.kind === 'file' && origin.file === file)
-  return definitions.flatMap(({ other, locate }) =>
+  return definitions.flatMap(({ other, ...definition }) =>
     other === undefined || other.name === '' || other.spec === undefined
       ? []
-      : [[`${other.group}/${other.kind}/${other.namespace}/${other.name}`, { ...other, origin: locate([]) }] as const],
+      : [
+          [
+            `${other.group}/${other.kind}/${other.namespace}/${other.name}`,
+            { ...other, origin: definition.locate([]) },
+          ] as const,
+        ],
   )
 }
