@@ -76,6 +76,23 @@ export const anyTrafficSplit: Maker = (place) =>
     }),
   })
 
+export const anyHTTPRoute: Maker = (place) => {
+  const service = fc.record({
+    group: fc.constant(''),
+    kind: fc.constant('Service'),
+    name: serviceOf(place),
+    namespace: namespaceIn(place),
+  })
+  const backend = service.map((reference) => ({ ...reference, port: 80 }))
+  return manifest('gateway.networking.k8s.io/v1', 'HTTPRoute', place, {
+    name: numbered('rt'),
+    spec: fc.record({
+      parentRefs: fc.array(service, { minLength: 1, maxLength: 2 }),
+      rules: fc.array(fc.record({ backendRefs: fc.array(backend, { maxLength: 2 }) }), { minLength: 1, maxLength: 2 }),
+    }),
+  })
+}
+
 const mtls = (place: Place) =>
   fc.oneof(
     fc.constant({ issuer: 'osm' }),

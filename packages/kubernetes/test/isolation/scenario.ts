@@ -29,6 +29,7 @@ export const makers: readonly { readonly kind: string; readonly weight: number; 
   { kind: 'TCPRoute', weight: 1, make: policies.anyTcpRoute },
   { kind: 'TrafficTarget', weight: 4, make: policies.anyTrafficTarget },
   { kind: 'TrafficSplit', weight: 2, make: policies.anyTrafficSplit },
+  { kind: 'HTTPRoute', weight: 2, make: policies.anyHTTPRoute },
   { kind: 'Egress', weight: 4, make: policies.anyEgress },
   { kind: 'EgressGateway', weight: 3, make: policies.anyEgressGateway },
   { kind: 'UpstreamTrafficSetting', weight: 3, make: policies.anyUpstreamSetting },
