@@ -99,7 +99,7 @@ describe('a package that names a command', () => {
       })
       expect(said.err).toBe('')
       expect(said.out).toContain('osm-driver-python 0.1.0, class python, level 0')
-      expect(said.out).toMatch(/^35 passed, 0 failed, 16 not claimed$/m)
+      expect(said.out).toMatch(/^35 passed, 0 failed, 17 not claimed$/m)
       expect(code).toBe(0)
     },
     2 * MINUTE_MS,
