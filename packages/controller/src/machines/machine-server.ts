@@ -92,7 +92,8 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
 
   app.addHook('onRequest', async (request) => {
     const source = sourceOf(request.socket.remoteAddress ?? '')
-    const limiter = request.url === machinePaths.join ? attempts : requests
+    // The route and not the address that was asked for: a query changes only the latter.
+    const limiter = request.routeOptions.url === machinePaths.join ? attempts : requests
     if (!limiter.take(source)) throw refuse('OSM_MACHINE_BUSY', 'too many requests arrive; try again in a few seconds')
   })
   app.get(machinePaths.trust, async () => ({ trustBundle: trustBundle(), now: now() }))
