@@ -37,6 +37,7 @@ export interface ProblemSources {
 const asking: readonly Kind[] = [
   'MeshConfig',
   'HTTPRouteGroup',
+  'HTTPRoute',
   'UpstreamTrafficSetting',
   'Retry',
   'Egress',

@@ -6,7 +6,7 @@ import { unsupportedFields } from './unsupported-fields.js'
 
 const all: Capabilities = {
   protocols: ['http', 'grpc', 'tcp'],
-  pathMatches: ['exact', 'prefix', 'regex'],
+  pathMatches: ['exact', 'prefix', 'regex', 'segments'],
   headerMatches: ['exact', 'regex'],
   upstreamIdentity: 'principal',
   modes: ['transparent'],
@@ -32,6 +32,33 @@ const policy = (kind: string, spec: string): string =>
   `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: ${kind}\nmetadata: { name: a }\nspec: ${spec}\n`
 
 const cases: readonly (readonly [string, readonly string[]])[] = [
+  [
+    `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: a }
+spec:
+  parentRefs: [{ group: '', kind: Service, name: a }]
+  rules:
+    - matches: [{ path: { value: /a }, headers: [{ name: x, value: y }], queryParams: [{ name: q, value: z }] }]
+      filters: [{ type: URLRewrite, urlRewrite: { hostname: b } }]
+      backendRefs: [{ name: a, port: 80, filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { remove: [x] } }] }]
+    - filters: [{ type: RequestRedirect, requestRedirect: { scheme: https } }]
+    - filters: [{ type: ExtensionRef }]
+      backendRefs: [{ name: a, port: 80 }]
+    - matches: [{ path: { type: Exact, value: /none } }]
+`,
+    [
+      'spec.rules[0].matches[0].path path-match:segments',
+      'spec.rules[0].matches[0].headers[0] header-match:exact',
+      'spec.rules[0].matches[0].queryParams query-matches',
+      'spec.rules[0].filters[0] route-rewrites',
+      'spec.rules[0].backendRefs[0].filters route-target-headers',
+      'spec.rules[1].filters[0] route-redirects',
+      'spec.rules[2].filters[0] route-errors',
+      'spec.rules[3].matches[0].path path-match:exact',
+      'spec.rules[3].backendRefs route-errors',
+    ],
+  ],
   [
     'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: a }\nspec: { traffic: { enableEgress: true }, observability: { tracing: { enable: true }, remoteLogging: { enable: false } }, sidecar: { cipherSuites: [x], ecdhCurves: [] } }\n',
     [

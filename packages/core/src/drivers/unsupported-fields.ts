@@ -183,10 +183,13 @@ function routeRuleAsks({ matches = [], filters = [], backendRefs = [] }: RouteRu
       ]),
       [`${at}.matches[${place}].queryParams`, 'query-matches', queryParams],
     ]),
-    ...filters.flatMap(({ type }, place): readonly Ask[] => {
-      const feature = filterFeatures[type]
-      return feature === undefined ? [] : [[`${at}.filters[${place}]`, feature, true]]
-    }),
+    // Requests of a rule with an unknown filter are answered with an error, and so are those that no backend is for.
+    ...filters.map(({ type }, place): Ask => [`${at}.filters[${place}]`, filterFeatures[type] ?? 'route-errors', true]),
+    [
+      `${at}.backendRefs`,
+      'route-errors',
+      backendRefs.length === 0 && filters.every(({ type }) => type !== 'RequestRedirect'),
+    ],
     ...backendRefs.map((backend, place): Ask => [
       `${at}.backendRefs[${place}].filters`,
       'route-target-headers',
