@@ -135,6 +135,9 @@ describe('a node that is drained', () => {
       expect(await onNode(first)).toBe(replicas)
     } finally {
       await cluster.kubectl.run(['uncordon', second!])
+      // The drain has moved the injector too, and until it runs again no pod can be created.
+      const injector = ['rollout', 'status', 'deploy/osm-injector', '-n', mesh.namespace, '--timeout=240s']
+      await cluster.kubectl.run(injector, { timeoutMs: testTimeoutMs })
       release()
     }
   })

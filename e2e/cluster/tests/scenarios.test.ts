@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { allKinds, kindDefinitions } from '@osm-ts/core'
 import { readScenarios } from '@osm-ts/driver-testkit'
 import { describeScenarios } from '../../dataplane/support/scenario/describe-scenarios.js'
 import { PodScenarioRunner } from '../support/scenario/pod-scenario-runner.js'
@@ -8,12 +9,15 @@ describeScenarios(new PodScenarioRunner())
 
 describe('what a scenario shows that pods cannot play', () => {
   const scenarios = readScenarios()
-  const leftOut = scenarios.flatMap(({ name, without }) =>
-    without?.pods === undefined ? [] : [[name, without.pods] as const],
+  const leftOut = scenarios.flatMap(({ name, without, objects = [] }) =>
+    without?.pods === undefined ? [] : [{ name, reason: without.pods, text: JSON.stringify(objects) }],
   )
+  const foreign = allKinds().filter((kind) => kindDefinitions[kind].foreign)
 
-  it.each(leftOut)('%s: another does in pods (%s)', (_name, reason) => {
+  it.each(leftOut)('$name: another does in pods, or clusters lack a kind ($reason)', ({ reason, text }) => {
     const [, other] = /; see ([a-z0-9-]+)$/.exec(reason) ?? []
-    expect(scenarios.find(({ name }) => name === other)?.modes).toContain('pods')
+    const isShown = scenarios.some(({ name, modes }) => name === other && modes.includes('pods'))
+    const needsKind = other === undefined && foreign.some((kind) => text.includes(`"kind":"${kind}"`))
+    expect(isShown || needsKind).toBe(true)
   })
 })
