@@ -1,9 +1,5 @@
-import type { Server } from 'node:https'
-import { TLSSocket } from 'node:tls'
-
 import {
   type CertificateManager,
-  certificateRef,
   type ControlPlaneSubject,
   JoinRequestSchema,
   MACHINE_SERVER_NAME,
@@ -11,15 +7,14 @@ import {
   machinePaths,
   MachineReportSchema,
   type MeshDomains,
-  PeerVerifier,
   type ProcessLogger,
   RenewRequestSchema,
 } from '@osm-ts/core'
-import { requestTimeouts } from '@osm-ts/program'
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 import { schemaIssues, sourceOf } from '@osm-ts/driver-api/toolkit'
-import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 
+import { type ControlPlaneServer, controlPlaneServer } from '../control-plane-server.js'
 import { AttemptLimiter } from './attempt-limiter.js'
 import type { Machine, Machines } from './machine.js'
 import type { MachineAdmission } from './machine-admission.js'
@@ -38,15 +33,10 @@ export interface MachineServerOptions {
 }
 
 /** A server that machines join by, over TLS 1.3. */
-export interface MachineServer {
-  readonly app: FastifyInstance<Server>
-  /** Follows certificates and roots until the signal aborts. */
-  readonly follow: (signal: AbortSignal) => Promise<void>
-}
+export type MachineServer = Pick<ControlPlaneServer, 'app' | 'follow'>
 
 /** Bytes of a request at most: one with the largest key and 64 ports has 12 kB. */
 const BODY_LIMIT = 32 * 1024
-const REQUEST_MS = 10_000
 /** Attempts to join, or with a certificate that is refused. */
 const ATTEMPTS = { perSource: { burst: 20, perSecond: 0.5 }, inAll: { burst: 200, perSecond: 50 } } as const
 /** Requests of machines that take part: a report every few seconds, and one for each change. */
@@ -65,29 +55,17 @@ const STATUS: Readonly<Record<string, number>> = {
 export async function machineServer(options: MachineServerOptions): Promise<MachineServer> {
   const { admission, machines, certificates, domains, serverNames, logger, now } = options
   const subject: ControlPlaneSubject = { kind: 'control-plane', name: MACHINE_SERVER_NAME, ...serverNames }
-  const ref = certificateRef<'control-plane'>(subject, domains)
-  const trustBundle = (): readonly string[] => certificates.trustBundle('control-plane')
-  let { chain, privateKey } = (await certificates.issueCertificate(subject)).credential()
-  const secure = () => ({ cert: chain, key: privateKey, ca: [...trustBundle()] })
-  const makeVerifier = (): PeerVerifier =>
-    new PeerVerifier({ authority: 'control-plane', trustBundle: trustBundle(), domains, peer: 'client' })
-  let verifier = makeVerifier()
-  const app = fastify({
-    // Those that join have no certificate yet. One that is shown is verified for each request.
-    https: { ...secure(), ...requestTimeouts, minVersion: 'TLSv1.3', requestCert: true, rejectUnauthorized: false },
-    logger: false,
-    bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_MS,
-  })
+  // Those that join have no certificate yet. One that is shown is verified for each request.
+  const server = { certificates, domains, subject, rejectUnauthorized: false, bodyLimit: BODY_LIMIT, now }
+  const { app, peerOf, follow } = await controlPlaneServer(server)
   const attempts = new AttemptLimiter(ATTEMPTS, () => performance.now())
   const requests = new AttemptLimiter(REQUESTS, () => performance.now())
 
   const requireMachine = ({ socket }: FastifyRequest): Machine => {
-    const peer = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined
+    const peer = peerOf(socket)
     if (peer === undefined) throw refuse('OSM_MACHINE_UNKNOWN', 'expected a client certificate of a machine')
-    const verified = verifier.verify(peer.raw, now())
-    if (verified.kind !== 'proxy') throw refuse('OSM_MACHINE_UNKNOWN', 'expected the certificate of a machine')
-    return admission.known(verified)
+    if (peer.kind !== 'proxy') throw refuse('OSM_MACHINE_UNKNOWN', 'expected the certificate of a machine')
+    return admission.known(peer)
   }
 
   app.addHook('onRequest', async (request) => {
@@ -96,7 +74,7 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
     const limiter = request.routeOptions.url === machinePaths.join ? attempts : requests
     if (!limiter.take(source)) throw refuse('OSM_MACHINE_BUSY', 'too many requests arrive; try again in a few seconds')
   })
-  app.get(machinePaths.trust, async () => ({ trustBundle: trustBundle(), now: now() }))
+  app.get(machinePaths.trust, async () => ({ trustBundle: certificates.trustBundle('control-plane'), now: now() }))
   app.post(machinePaths.join, async ({ body, socket }) =>
     admission.join(checked(JoinRequestSchema, body), socket.remoteAddress ?? ''),
   )
@@ -123,19 +101,7 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
     // What went wrong inside is for the log.
     return reply.code(status).send({ code, error: status < 500 || code !== '' ? error.message : 'internal error' })
   })
-  const take = (): void => {
-    const certificate = certificates.getCertificate(ref)
-    if (certificate !== undefined) ({ chain, privateKey } = certificate.credential())
-    verifier = makeVerifier()
-    app.server.setSecureContext({ ...secure(), minVersion: 'TLSv1.3' })
-  }
-  return {
-    app,
-    follow: async (signal) => {
-      for await (const { type } of certificates.subscribe(signal))
-        if (type === 'rotated' || type === 'rootChanged' || type === 'missed') take()
-    },
-  }
+  return { app, follow }
 }
 
 function statusOf(code: string): number {
