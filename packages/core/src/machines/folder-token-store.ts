@@ -3,6 +3,7 @@ import { join } from 'node:path'
 
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
+import { hasCode } from '../has-code.js'
 import type { MachineErrorCode } from './errors.js'
 import type { StoredToken, TokenUse } from './join-token.js'
 import { MAX_TOKENS, type TokenStore } from './token-store.js'
@@ -51,7 +52,7 @@ export class FolderTokenStore implements TokenStore {
         await link(temporary, join(this.#folder, `${id}${USE}`))
         return use
       } catch (error) {
-        if (codeOf(error) !== 'EEXIST') throw error
+        if (!hasCode(error, 'EEXIST')) throw error
         return (await this.#parse(`${id}${USE}`)) as TokenUse | undefined
       } finally {
         await rm(temporary, { force: true })
@@ -86,7 +87,7 @@ export class FolderTokenStore implements TokenStore {
     try {
       return JSON.parse(await readFile(join(this.#folder, name), 'utf8'))
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined
+      if (hasCode(error, 'ENOENT')) return undefined
       throw error
     }
   }
@@ -103,8 +104,4 @@ export class FolderTokenStore implements TokenStore {
       )
     }
   }
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }

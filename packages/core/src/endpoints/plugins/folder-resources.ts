@@ -1,3 +1,4 @@
+import { onAbort } from '@osm-ts/driver-api/toolkit'
 import type { ResourceKind } from '@osm-ts/endpoints-api'
 
 import type { Problem } from '../../problem.js'
@@ -19,7 +20,7 @@ export class FolderResources implements ResourceStore {
 
   async open(kinds: readonly ResourceKind[], signal: AbortSignal): Promise<OpenedResources> {
     for (const kind of kinds) this.#claim(kind, 1)
-    signal.addEventListener('abort', () => kinds.forEach((kind) => this.#claim(kind, -1)), { once: true })
+    onAbort(signal, () => kinds.forEach((kind) => this.#claim(kind, -1)))
     return {
       list: () => this.#folder.others().flatMap((other) => storedAs(kinds, other)),
       subscribe: (listener) => this.#folder.onOthers(listener),

@@ -9,6 +9,7 @@ import {
   type RouteRewrite,
 } from '@osm-ts/driver-api/policy'
 
+import { isDnsSubdomain } from '../../../identity/index.js'
 import { isHeaderName, type HTTPRouteFilter, type HTTPRouteMatch } from '../../../spec/index.js'
 import type { RuleFaults } from './rule-faults.js'
 
@@ -196,12 +197,10 @@ function rewrite(
   return host === undefined && path === undefined ? undefined : { ...given('host', host), ...given('path', path) }
 }
 
-const precise = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
-
 function hostName(name: string | undefined, field: string, faults: RuleFaults): string | undefined {
   if (name === undefined) return undefined
   const lower = name.toLowerCase()
-  if (name.length <= 253 && precise.test(lower)) return lower
+  if (isDnsSubdomain(lower)) return lower
   faults.add('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is no host name`)
   return undefined
 }
