@@ -17,6 +17,39 @@ export function Waiting(): JSX.Element {
   return <p class="soft">Reading the mesh …</p>
 }
 
+/** What a view is narrowed by: a word, more that a view has of its own, and whether only what has problems is shown. */
+export function FilterBar({
+  search,
+  onSearch,
+  onlyTroubled,
+  onOnlyTroubled,
+  children,
+}: {
+  readonly search: string
+  readonly onSearch: (search: string) => void
+  readonly onlyTroubled: boolean
+  readonly onOnlyTroubled: (onlyTroubled: boolean) => void
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  return (
+    <div class="bar">
+      <label>
+        Search
+        <input type="search" value={search} onInput={({ currentTarget }) => onSearch(currentTarget.value)} />
+      </label>
+      {children}
+      <label class="choice">
+        <input
+          type="checkbox"
+          checked={onlyTroubled}
+          onChange={({ currentTarget }) => onOnlyTroubled(currentTarget.checked)}
+        />
+        only problems
+      </label>
+    </div>
+  )
+}
+
 /** A table whose first column names its rows. */
 export function Table({
   caption,

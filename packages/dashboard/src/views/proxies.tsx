@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ShownProxy } from '../api.js'
 import { ask, type Asked } from '../ask.js'
 import { isTroubled } from '../troubled.js'
-import { Mark, objectText, Table, Waiting } from './parts.js'
+import { FilterBar, Mark, objectText, Table, Waiting } from './parts.js'
 
 /** Every proxy, and what one of them was sent. */
 export function ProxiesView({ proxies }: { readonly proxies: readonly ShownProxy[] | undefined }): JSX.Element {
@@ -21,20 +21,7 @@ export function ProxiesView({ proxies }: { readonly proxies: readonly ShownProxy
   return (
     <>
       <h2>Proxies</h2>
-      <div class="bar">
-        <label>
-          Search
-          <input type="search" value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />
-        </label>
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked={onlyTroubled}
-            onChange={({ currentTarget }) => setOnlyTroubled(currentTarget.checked)}
-          />
-          only problems
-        </label>
-      </div>
+      <FilterBar search={search} onSearch={setSearch} onlyTroubled={onlyTroubled} onOnlyTroubled={setOnlyTroubled} />
       <Table
         caption={`${shown.length} of ${proxies.length} proxies`}
         columns={['Proxy', 'Class', 'State', 'Takes part', 'Services', 'Version in force', 'Last report']}

@@ -5,7 +5,7 @@ import type { ShownProxy, Topology, TopologyEdge, TopologyNode } from '../api.js
 import { filterTopology, layOut, type Picture, type PlacedEdge, type PlacedNode, readable } from '../layout.js'
 import type { LiveMesh } from '../live-mesh.js'
 import { isTroubled } from '../troubled.js'
-import { Table, Waiting } from './parts.js'
+import { FilterBar, Table, Waiting } from './parts.js'
 
 /** Who may call whom: a picture, and the same as a table. */
 export function TopologyView({ live: { topology, proxies = [] } }: { readonly live: LiveMesh }): JSX.Element {
@@ -34,11 +34,7 @@ export function TopologyView({ live: { topology, proxies = [] } }: { readonly li
   return (
     <>
       <h2>Topology</h2>
-      <div class="bar">
-        <label>
-          Search
-          <input type="search" value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />
-        </label>
+      <FilterBar search={search} onSearch={setSearch} onlyTroubled={onlyTroubled} onOnlyTroubled={setOnlyTroubled}>
         <label>
           Namespace
           <select value={namespace} onChange={({ currentTarget }) => setNamespace(currentTarget.value)}>
@@ -48,15 +44,7 @@ export function TopologyView({ live: { topology, proxies = [] } }: { readonly li
             ))}
           </select>
         </label>
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked={onlyTroubled}
-            onChange={({ currentTarget }) => setOnlyTroubled(currentTarget.checked)}
-          />
-          only problems
-        </label>
-      </div>
+      </FilterBar>
       <div class="sheet">
         <Drawing picture={picture} troubled={troubled} chosen={chosen} onChoose={choose} />
         <ul class="legend">
