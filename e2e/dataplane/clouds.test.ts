@@ -16,24 +16,14 @@ import {
 } from '../../packages/endpoints-azure/test/index.js'
 import { providerPackage, runInstance } from './support/clouds.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { clientMayCallStore } from './support/store.js'
 import { throughProxy } from './support/traffic.js'
-import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
+import { service, workload } from './support/yaml.js'
 
 const PORT = 8080
 const region = 'eu-central-1'
 const tenant = '99999999-2222-4333-8444-555555555555'
 const http = { protocol: 'http' }
-const policy = [
-  meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-  account('shop/client'),
-  account('shop/store'),
-  routeGroup('shop/any', [{ name: 'any', pathRegex: '.*', methods: ['*'] }]),
-  trafficTarget('shop/store', {
-    to: 'shop/store',
-    from: ['shop/client'],
-    rules: [{ kind: 'HTTPRouteGroup', name: 'any' }],
-  }),
-]
 
 /** What the debug page says of a provider. */
 interface ProviderState {
@@ -148,7 +138,7 @@ describe('a mesh with objects of two clouds', () => {
     mesh = await startTestMesh(
       {
         'mesh.yaml': [
-          ...policy,
+          ...clientMayCallStore,
           workload('shop/client', { program: programs.idle }),
           service('shop/store-azure', {}, PORT, http),
           service('shop/store-aws', {}, PORT, http),
@@ -163,7 +153,7 @@ describe('a mesh with objects of two clouds', () => {
     machine = await startTestMesh(
       {
         'machine.yaml': [
-          ...policy,
+          ...clientMayCallStore,
           workload('shop/machine', { program: programs.http, port: PORT, account: 'store' }),
           service('shop/store-azure', 'machine', PORT, http),
           service('shop/store-aws', 'machine', PORT, http),

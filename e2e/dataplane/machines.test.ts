@@ -7,23 +7,13 @@ import { listedProviders } from '@osm-ts/driver-process'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { clientMayCallStore } from './support/store.js'
 import { throughProxy } from './support/traffic.js'
-import { account, meshConfig, routeGroup, service, trafficSplit, trafficTarget, workload } from './support/yaml.js'
+import { account, service, trafficSplit, workload } from './support/yaml.js'
 
 const PORT = 8080
 const http = { protocol: 'http' }
-const policy = [
-  meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-  account('shop/client'),
-  account('shop/stranger'),
-  account('shop/store'),
-  routeGroup('shop/any', [{ name: 'any', pathRegex: '.*', methods: ['*'] }]),
-  trafficTarget('shop/store', {
-    to: 'shop/store',
-    from: ['shop/client'],
-    rules: [{ kind: 'HTTPRouteGroup', name: 'any' }],
-  }),
-]
+const policy = [...clientMayCallStore, account('shop/stranger')]
 
 /** What the debug page of endpoints says of a provider. */
 interface ProviderState {
