@@ -18,7 +18,8 @@ const signal = AbortSignal.timeout(300_000)
 const shop = 'again-shop'
 const url = `http://server.${shop}/books`
 const caSecrets = ['osm-ca-bundle', 'osm-ca-bundle-control-plane']
-const patientMs = 60_000
+// Old sidecars read the hosts file of their pod, which stands for DNS here, once a minute.
+const patientMs = 120_000
 
 describe('a mesh that is uninstalled and installed again', () => {
   let server: ApiServer

@@ -38,6 +38,15 @@ export function partLine(name, { passed, failed, skipped }) {
 }
 
 /**
+ * Writes down what a tier has counted so far, for the run it is part of: one that is ended because its time is over has then not counted in vain.
+ * @param {Counts} counts
+ * @param {NodeJS.ProcessEnv} env
+ */
+export function keepCounts(counts, env = process.env) {
+  if (env.OSM_COUNTS_FILE) writeFileSync(env.OSM_COUNTS_FILE, JSON.stringify(counts))
+}
+
+/**
  * Prints the outcome of a run: as the final line, or, where the run is one tier of a larger one that reads
  * OSM_COUNTS_FILE, into that file and as a part.
  * @param {string} name
@@ -45,7 +54,7 @@ export function partLine(name, { passed, failed, skipped }) {
  * @param {NodeJS.ProcessEnv} env
  */
 export function reportCounts(name, counts, env = process.env) {
-  if (env.OSM_COUNTS_FILE) writeFileSync(env.OSM_COUNTS_FILE, JSON.stringify(counts))
+  keepCounts(counts, env)
   process.stdout.write(`${env.OSM_COUNTS_FILE ? partLine(name, counts) : finalLine(counts)}\n`)
 }
 

@@ -1,6 +1,6 @@
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { tryDrivers } from '../testing/try-drivers.mjs'
-import { partLine, reportCounts, sumCounts } from '../lib/counts.mjs'
+import { keepCounts, partLine, reportCounts, sumCounts } from '../lib/counts.mjs'
 import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { say, timed } from '../lib/progress.mjs'
@@ -48,6 +48,7 @@ export async function task(args, { env }) {
     const counts = await timed(`Tests: ${name}`, () => runTier(name, jestArgs, env))
     say(partLine(name, counts))
     results.push(counts)
+    keepCounts(sumCounts(results))
   }
   const sum = sumCounts(results)
   reportCounts('tests', sum)

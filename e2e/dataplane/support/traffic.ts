@@ -1,5 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Socket, connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Between two requests of a client that makes load. */
+const PAUSE_MS = 10
 
 /** What returned. Status 0 means no answer, with the reason. */
 export interface Answer {
@@ -74,7 +78,7 @@ function parseServer(body: string): { readonly server?: string } {
   }
 }
 
-/** Requests without pause until the result is called; it gives every answer that was not the expected status. */
+/** Requests by a number of clients until the result is called; it gives every answer that was not the expected status. */
 export function load(
   ask: () => Promise<Answer>,
   parallel: number,
@@ -88,6 +92,8 @@ export function load(
       const answer = await ask()
       sent += 1
       if (answer.status !== expected) failures.push(answer)
+      // As fast as they can, a few clients take all processors from what they watch.
+      await delay(PAUSE_MS)
     }
   })
   return async () => {
