@@ -16,6 +16,8 @@ import { writeArchive } from './write-archive.mjs'
 
 /** The application of the pods that tests make. */
 export const testAppName = 'test-app'
+/** What the manifests of the Gateway API's conformance suite run, in the release that tools/gateway-api pins. */
+const echoReference = 'registry.k8s.io/gateway-api/echo-advanced:v1.5.1'
 /** The ingress gateway of tests. */
 const gatewayName = 'nginx'
 /** Of tools/programs.mjs: the main module of the driver package that tests have control planes load. */
@@ -38,6 +40,7 @@ const curlTools = ['/bin/sleep', '/bin/sh', '/bin/cat', '/bin/ls']
 export async function* assembleTestImages(settings, { base, envoy, nginx, folder }) {
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
+  yield writeArchive(echoImage(settings, base), folder, 'echo-advanced')
   const driver = makeLayer(
     'a driver package of a third party',
     testDriverFiles().map(({ path, content }) => file(`drivers/acme/${path}`, content, 0o444)),
@@ -88,16 +91,43 @@ export function completeReference(reference) {
  * @param {import('./oci-image.mjs').Layer} base
  */
 export function testAppImage({ registry, tag, architecture, labels }, base) {
-  const bundle = programs[testAppName]?.bundle
-  if (bundle === undefined) throw new Error(`tools/programs.mjs lists no ${testAppName}`)
-  const path = `/app/${testAppName}.mjs`
-  const layer = makeLayer('the test application', [file(path.slice(1), readFileSync(join(root, bundle)), 0o555)])
+  const { path, entry } = testAppFile()
   return makeImage({
     name: `${registry}/${testAppName}:${tag}`,
     architecture,
-    layers: [base, layer],
+    layers: [base, makeLayer('the test application', [entry])],
     config: { User: nonroot, Entrypoint: [nodePath, path], WorkingDir: '/', Labels: labels },
   })
+}
+
+/**
+ * The test application in the role, and under the name, of the server of the Gateway API's conformance suite. The suite runs `client` in its pods.
+ * @param {ImageSettings} settings
+ * @param {import('./oci-image.mjs').Layer} base
+ */
+function echoImage({ architecture, labels }, base) {
+  const { path, entry } = testAppFile()
+  const script = `#!${nodePath}\nprocess.argv.splice(2, 0, 'client')\nimport('${path}')\n`
+  const client = file('usr/local/bin/client', Buffer.from(script), 0o555)
+  return makeImage({
+    name: echoReference,
+    architecture,
+    layers: [base, makeLayer('the echo server of the Gateway API', [entry, client])],
+    config: {
+      User: nonroot,
+      Env: ['PATH=/usr/local/bin'],
+      Entrypoint: [nodePath, path, 'echo'],
+      WorkingDir: '/',
+      Labels: labels,
+    },
+  })
+}
+
+function testAppFile() {
+  const bundle = programs[testAppName]?.bundle
+  if (bundle === undefined) throw new Error(`tools/programs.mjs lists no ${testAppName}`)
+  const path = `/app/${testAppName}.mjs`
+  return { path, entry: file(path.slice(1), readFileSync(join(root, bundle)), 0o555) }
 }
 
 /**

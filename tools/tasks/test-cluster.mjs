@@ -8,6 +8,7 @@ import { runAttached } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
 import { testReport } from '../reports/test-report.mjs'
 import { readSubject, subjectVariable, writeReports } from '../reports/report-files.mjs'
+import { builtGatewayApiSuite } from '../setup/gateway-api.mjs'
 
 const folder = join(root, '.cache/cluster-reports')
 
@@ -23,6 +24,11 @@ export async function task(args, { env }) {
     reportCounts('cluster', { passed: 0, failed: 0, skipped: 1 })
     return 0
   }
+  const gatewayApi = builtGatewayApiSuite()
+  if (gatewayApi === undefined)
+    say(
+      'the conformance suite of the Gateway API is left out: build it by OSM_BUILD_GATEWAY_API=1 node tools/bootstrap.mjs cluster-build',
+    )
   // Tests start it as users do.
   await bundlePrograms(['osm'])
   // What is there afterwards is of this run.
@@ -31,7 +37,7 @@ export async function task(args, { env }) {
   const startedAt = new Date()
   const { report, exitCode } = await runJestForReport('cluster', args, (program, jestArgs, jestEnv) =>
     runAttached(program, jestArgs, {
-      env: { ...env, ...jestEnv, [subjectVariable]: subjectFile },
+      env: { ...env, ...jestEnv, [subjectVariable]: subjectFile, OSM_GATEWAY_API: gatewayApi ?? '' },
       stdoutToStderr: true,
     }),
   )
