@@ -8,6 +8,7 @@ import {
   PatternChecker,
   readObjects,
   SpecRules,
+  writtenKind,
 } from '../../packages/core/src/spec/index.js'
 import { consentNeeded } from '../../packages/core/src/spec/reference-grant.js'
 import { readDocuments } from '../../packages/core/src/spec/folder/read-documents.js'
@@ -55,7 +56,7 @@ function objectTarget(kind: Kind, decoders: Readonly<Record<'user' | 'runtime', 
     budgetMs: 200,
     run: (input) => {
       const written = jsonOf(input)
-      const decoded = decoder.decode(isRecord(written) ? { ...written, kind } : written, context)
+      const decoded = decoder.decode(isRecord(written) ? { ...written, kind: writtenKind(kind) } : written, context)
       for (const { message, code } of decoded.problems)
         invariant(message.length > 0 && code.startsWith('OSM_'), 'a problem without words')
       if (decoded.object === undefined)
@@ -71,7 +72,7 @@ function objectTarget(kind: Kind, decoders: Readonly<Record<'user' | 'runtime', 
 
 function checkAccepted(object: MeshObject, decoder: ObjectDecoder): void {
   const { origin: _origin, ...written } = object
-  const again = decoder.decode(JSON.parse(JSON.stringify(written)), context)
+  const again = decoder.decode(JSON.parse(JSON.stringify({ ...written, kind: writtenKind(object.kind) })), context)
   invariant(
     again.object !== undefined,
     `an accepted object is refused when it is read again: ${again.problems[0]?.message ?? ''}`,

@@ -1,4 +1,4 @@
-import { type Kind, kindDefinitions } from '@osm-ts/core'
+import { allKinds, type Kind, kindDefinitions, writtenKind } from '@osm-ts/core'
 import type { ResourceType } from './api.js'
 
 /** How the API server serves the kinds that programs of the mesh read or write, by kind. */
@@ -61,10 +61,10 @@ export function inVersion(type: ResourceType, version: string): ResourceType {
 
 /** How a kind of the mesh is served. */
 function meshTypes(): Readonly<Record<Kind, ResourceType>> {
-  const types = Object.entries(kindDefinitions).map(([kind, { apiVersion, plural, scope }]) => [
-    kind,
-    resourceType(apiVersion, kind, plural, scope === 'Namespaced'),
-  ])
+  const types = allKinds().map((kind) => {
+    const { apiVersion, plural, scope } = kindDefinitions[kind]
+    return [kind, resourceType(apiVersion, writtenKind(kind), plural, scope === 'Namespaced')]
+  })
   return Object.fromEntries(types) as Record<Kind, ResourceType> // the keys are those of the table
 }
 

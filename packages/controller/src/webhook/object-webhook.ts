@@ -1,4 +1,4 @@
-import { allKinds, kindDefinitions, type Metrics, type ProcessLogger } from '@osm-ts/core'
+import { allKinds, kindDefinitions, type Metrics, type ProcessLogger, writtenKind } from '@osm-ts/core'
 import { type AdmissionAnswer, type ServingKey, type WebhookServer, webhookServer } from '@osm-ts/program'
 
 import type { AdmissionVerdict } from './admission-verdict.js'
@@ -46,10 +46,11 @@ export function objectWebhook({ reviewer, ...options }: ObjectWebhookOptions): W
 
 /** Kinds that people write and that are not Kubernetes' own. */
 function reviewedKinds(): readonly string[] {
-  return allKinds().filter((kind) => {
+  const reviewed = allKinds().filter((kind) => {
     const { writtenBy, partial } = kindDefinitions[kind]
     return writtenBy === 'user' && !partial
   })
+  return [...new Set(reviewed.map(writtenKind))]
 }
 
 function answerOf({ denials, warnings }: AdmissionVerdict): AdmissionAnswer {

@@ -1,24 +1,16 @@
-import { readFileSync } from 'node:fs'
-
 import { describe, expect, it } from '@jest/globals'
 import { ownValue } from '@osm-ts/driver-api/toolkit'
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
-import { parse } from 'yaml'
 
-import { splitDocuments } from './folder/split-documents.js'
+import { examplesByKind } from '../../test/spec/examples.js'
 import { selectsLabels } from './label-selector.js'
 import { readObjects } from './read-objects.js'
-import { allKinds, kindDefinitions } from './schema/kinds.js'
+import { allKinds, kindDefinitions, writtenKind } from './schema/kinds.js'
 
 type Dictionary = Readonly<Record<string, unknown>>
 
-const examples = new Map(
-  splitDocuments(readFileSync(new URL('./testdata/examples.yaml', import.meta.url), 'utf8')).map(({ text }) => [
-    /^kind: (.*)$/m.exec(text)?.[1] ?? '',
-    parse(text) as Dictionary,
-  ]),
-)
+const examples = examplesByKind()
 const kinds = allKinds().filter((kind) => examples.has(kind))
 const anything = {} as TSchema
 const allHostileKeys = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']
@@ -59,7 +51,7 @@ describe('keys that objects inherit', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(fc.constantFrom(...kinds), hostileKeys, fc.boolean(), (kind, keys, flow) => {
-        const written = examples.get(kind) as { readonly metadata: Dictionary; readonly spec?: unknown }
+        const written = examples.get(kind)?.object as { readonly metadata: Dictionary; readonly spec?: unknown }
         const texts = Object.fromEntries(keys.map((key) => [key, 'x']))
         const added: string[] = []
         const spec = withKeys(kindDefinitions[kind].spec, written.spec ?? {}, keys, added)
@@ -74,7 +66,12 @@ describe('keys that objects inherit', () => {
           return objects[0]!
         }
         const once = read(object)
-        const twice = read({ apiVersion: once.apiVersion, kind, metadata: once.metadata, spec: once.spec })
+        const twice = read({
+          apiVersion: once.apiVersion,
+          kind: writtenKind(kind),
+          metadata: once.metadata,
+          spec: once.spec,
+        })
         for (const found of [once, twice]) {
           for (const dictionary of [found.metadata.labels, found.metadata.annotations])
             expect(Object.keys(dictionary).sort()).toEqual([...keys].sort())

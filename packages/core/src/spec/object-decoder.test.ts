@@ -4,8 +4,8 @@ import { describe, expect, it } from '@jest/globals'
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
 
+import { examplesByKind } from '../../test/spec/examples.js'
 import { formatProblem } from '../problem.js'
-import { splitDocuments } from './folder/split-documents.js'
 import { PatternChecker } from './pattern.js'
 import { ObjectDecoder } from './object-decoder.js'
 import type { KindMap, MeshObject } from './objects.js'
@@ -15,13 +15,10 @@ import { allKinds, kindDefinitions, type Kind } from './schema/kinds.js'
 const decoder = new ObjectDecoder()
 const testdata = (name: string): string => readFileSync(new URL(`./testdata/${name}`, import.meta.url), 'utf8')
 const instanceExample = testdata('instance.json')
-/** One object of each kind, by kind. */
-const examples: ReadonlyMap<string, string> = new Map(
-  splitDocuments(testdata('examples.yaml')).map(({ text }) => [/^kind: (.*)$/m.exec(text)?.[1] ?? '', text]),
-)
+const examples = examplesByKind()
 
 function example(kind: Kind): string {
-  const text = examples.get(kind)
+  const text = examples.get(kind)?.text
   if (text === undefined) throw new Error(`no example of ${kind}`)
   return text
 }
@@ -425,7 +422,7 @@ describe('hostile input', () => {
 
   it('never throws', () => {
     const fragments = fc.constantFrom(
-      ...[...examples.values()].flatMap((text) => text.split('\n')),
+      ...[...examples.values()].flatMap(({ text }) => text.split('\n')),
       '---',
       '...',
       '&a',

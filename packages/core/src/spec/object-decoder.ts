@@ -10,7 +10,7 @@ import { nameFault, namespaceFault } from './names.js'
 import { makeObjectKey, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
 import type { PatternChecker } from './pattern.js'
 import { freeObject, textMap } from './schema/common.js'
-import { allKinds, isKind, kindDefinitions, type Kind } from './schema/kinds.js'
+import { allKinds, isKind, kindDefinitions, kindWrittenAs, type Kind } from './schema/kinds.js'
 import { isPlainObject, OversizeError, shape, type ShapeContext } from './shape.js'
 import { didYouMean } from './suggest.js'
 import { SpecValidator } from './validator.js'
@@ -150,14 +150,15 @@ export class ObjectDecoder {
       )
       return undefined
     }
-    const { apiVersion, kind } = raw
+    const { apiVersion, kind: written } = raw
     decoding.named = nameOf(raw, context.defaultNamespace)
-    if (typeof kind !== 'string') {
+    if (typeof written !== 'string') {
       decoding.report('OSM_SPEC_OBJECT', ['kind'], 'is missing: apiVersion, kind and metadata.name are needed')
       return undefined
     }
-    if (!isKind(kind)) {
-      this.#reportUnknownKind(kind, apiVersion, decoding)
+    const kind = kindWrittenAs(written, apiVersion)
+    if (kind === undefined) {
+      this.#reportUnknownKind(written, apiVersion, decoding)
       return undefined
     }
     const definition = kindDefinitions[kind]

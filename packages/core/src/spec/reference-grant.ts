@@ -62,8 +62,11 @@ export interface ConsentRule {
   /** Namespace of the control plane, whose objects may refer to every namespace. */
   readonly osmNamespace: string
   readonly crossNamespace: CrossNamespaceConfig
-  readonly grantsIn: (namespace: string) => readonly ReferenceGrantSpec[]
+  readonly grantsIn: (namespace: string, kind: GrantKind) => readonly ReferenceGrantSpec[]
 }
+
+/** Kinds that permit references: that of the mesh, for all references, and that of the Gateway API, for those of its own kinds. */
+export type GrantKind = 'ReferenceGrant' | 'GatewayReferenceGrant'
 
 /** True if what an object says counts in every namespace. */
 export function isMeshWide(
@@ -78,7 +81,18 @@ export function isMeshWide(
 export function isPermitted(reference: CrossReference, rule: ConsentRule): boolean {
   const { from, to } = reference
   if (from.namespace === to.namespace || isMeshWide(from, rule)) return true
-  return rule.grantsIn(to.namespace).some((grant) => covers(grant, reference))
+  return grantKinds(from.kind).some((kind) =>
+    rule.grantsIn(to.namespace, kind).some((grant) => covers(grant, reference)),
+  )
+}
+
+function grantKinds(from: CrossNamespaceKind): readonly GrantKind[] {
+  return isOfGateway(from) ? ['ReferenceGrant', 'GatewayReferenceGrant'] : ['ReferenceGrant']
+}
+
+/** True for kinds whose references the Gateway API's ReferenceGrant permits. */
+export function isOfGateway(kind: Kind): boolean {
+  return groupOf(kind) === groupOf('GatewayReferenceGrant')
 }
 
 function covers({ from, to }: ReferenceGrantSpec, reference: CrossReference): boolean {

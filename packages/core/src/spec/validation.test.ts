@@ -1365,6 +1365,30 @@ describe('references to other namespaces', () => {
     expect(mine(service)).toEqual(['OSM_SPEC_PROTOCOL'])
   })
 
+  it('of the Gateway API permit routes of the namespaces that they name, and are left alone where they are for others', () => {
+    const grant = (from: string, to: string): string =>
+      object('gateway.networking.k8s.io/v1beta1', 'ReferenceGrant', 'r', `{ from: [${from}], to: [${to}] }`)
+    const found = (text: string): readonly string[] =>
+      apart
+        .checkAll(snapshotOf(plain, text))
+        .flatMap(({ object: of, code, field = '' }) =>
+          of?.kind === 'GatewayReferenceGrant' ? [`${code} ${field}`] : [],
+        )
+    const routes = '{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: aaa }'
+    const gateways = '{ group: gateway.networking.k8s.io, kind: Gateway, namespace: aaa }'
+    const tcp = '{ group: gateway.networking.k8s.io, kind: TCPRoute, namespace: aaa }'
+    expect(
+      found(grant(`${routes}, ${gateways}, ${tcp}`, '{ group: "", kind: Service }, { group: "", kind: Secret }')),
+    ).toEqual([])
+    expect(found(grant(gateways, '{ group: "", kind: Service, name: nowhere }'))).toEqual([])
+    expect(found(grant(routes, '{ group: "", kind: Service, name: nowhere }'))).toEqual([
+      'OSM_SPEC_REFERENCE spec.to[0].name',
+    ])
+    expect(found(grant(routes.replace('gateway.networking.k8s.io', '""'), '{ group: "", kind: Service }'))).toEqual([
+      'OSM_SPEC_NO_EFFECT spec.from[0].group',
+    ])
+  })
+
   it('are told apart from grants that permit nothing the mesh asks about', () => {
     const bad = object(
       policy,

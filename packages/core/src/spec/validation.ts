@@ -10,7 +10,7 @@ import {
   namespaceExpressionBounds,
   sumExpressionsInSteps,
 } from './expressions.js'
-import { isPermitted, type CrossNamespaceConfig, type CrossReference } from './reference-grant.js'
+import { isPermitted, type ConsentRule, type CrossNamespaceConfig, type CrossReference } from './reference-grant.js'
 import { objectKey, objectRef, type MeshObject, type ObjectKey } from './objects.js'
 import { PatternChecker } from './pattern.js'
 import type { Kind } from './schema/kinds.js'
@@ -71,6 +71,7 @@ const checks: readonly Check[] = [
     ...checkPluginConfig(object, context),
   ]),
   check('ReferenceGrant', checkReferenceGrant),
+  check('GatewayReferenceGrant', checkReferenceGrant),
   check('ServiceImport', checkServiceImport),
   check('Telemetry', checkTelemetry),
   check('ExtensionService', checkExtensionService),
@@ -210,7 +211,8 @@ export class SpecRules {
   #context(snapshot: Snapshot): CheckContext {
     const { clusterDomain, trustDomain, osmNamespace, gatewayNames, readsRootCertificates = false } = this.#options
     const crossNamespace = this.#options.crossNamespace()
-    const grantsIn = (namespace: string) => snapshot.byNamespace('ReferenceGrant', namespace).map(({ spec }) => spec)
+    const grantsIn: ConsentRule['grantsIn'] = (namespace, kind) =>
+      snapshot.byNamespace(kind, namespace).map(({ spec }) => spec)
     const consent = { osmNamespace, crossNamespace, grantsIn }
     const permits = (reference: CrossReference): boolean => isPermitted(reference, consent)
     let known = this.#claims.get(snapshot)

@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
 import type { TSchema } from '@sinclair/typebox'
-import { parse } from 'yaml'
 
+import { examplesByKind } from '../../test/spec/examples.js'
 import { resolveMeshConfig } from '../config/index.js'
 import type { Problem } from '../problem.js'
 import { SnapshotBuilder } from '../snapshot/index.js'
-import { splitDocuments } from './folder/split-documents.js'
 import { formatFieldPath, type FieldPath } from './field-path.js'
 import { ObjectDecoder } from './object-decoder.js'
 import { objectRef, type MeshObject } from './objects.js'
@@ -17,11 +16,8 @@ import { SpecRules } from './validation.js'
 
 const testdata = (name: string): string => readFileSync(new URL(`./testdata/${name}`, import.meta.url), 'utf8')
 /** One object of each kind, with every field that there is. */
-const examples: ReadonlyMap<string, unknown> = new Map([
-  ...splitDocuments(testdata('examples.yaml')).map(({ text }) => {
-    const object = parse(text) as { readonly kind: string }
-    return [object.kind, object] as const
-  }),
+const examples: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...[...examplesByKind()].map(([kind, { object }]) => [kind, object] as const),
   ['WorkloadInstance', JSON.parse(testdata('instance.json'))],
 ])
 

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 
 import { ObjectDecoder } from '../../src/spec/object-decoder.js'
 import type { Kind } from '../../src/spec/schema/kinds.js'
-import { kindDefinitions } from '../../src/spec/schema/kinds.js'
+import { kindDefinitions, writtenKind } from '../../src/spec/schema/kinds.js'
 import type { MeshObject } from '../../src/spec/index.js'
 import type { MeshFixture } from './mesh-fixture.js'
 
@@ -66,7 +66,7 @@ const decoders = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('
 /** The object as it is read; undefined if it is refused. */
 function decode({ apiVersion, kind, metadata, spec, origin }: Omit<MeshObject, 'spec'> & { readonly spec: unknown }) {
   const { object, problems } = decoders[kindDefinitions[kind].writtenBy].decode(
-    { apiVersion, kind, metadata, spec },
+    { apiVersion, kind: writtenKind(kind), metadata, spec },
     { origin, defaultNamespace: '', locate: () => origin, sourceText: () => undefined },
   )
   return problems.some(({ severity }) => severity === 'error') ? undefined : object

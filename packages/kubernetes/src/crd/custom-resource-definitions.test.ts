@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { Ajv, type ValidateFunction } from 'ajv'
-import { type Decoded, type Kind, type KindDefinition, kindDefinitions, ObjectDecoder } from '@osm-ts/core'
+import {
+  type Decoded,
+  type Kind,
+  type KindDefinition,
+  kindDefinitions,
+  kindWrittenAs,
+  ObjectDecoder,
+} from '@osm-ts/core'
 
 import { faultsOfStructure } from '../../../core/test/spec/faults-of-structure.js'
 import {
@@ -25,7 +32,8 @@ function definitionOf(kind: string): CustomResourceDefinition {
   return definition
 }
 
-const isCustom = ({ kind }: WrittenObject): boolean => customKinds().some((custom) => custom === kind)
+const isCustom = ({ apiVersion, kind }: WrittenObject): boolean =>
+  customKinds().some((custom) => custom === kindWrittenAs(kind, apiVersion))
 
 /** What the API server checks, compiled once a version. */
 const validators = new Map<string, ValidateFunction>()

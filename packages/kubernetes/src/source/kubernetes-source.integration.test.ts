@@ -284,6 +284,29 @@ describe('KubernetesSource', () => {
     expect(running.keys()).toContain('TrafficTarget/shop/open')
   })
 
+  it('misses no kind of the Gateway API, takes each when it comes, and tells it from one of the mesh with its name', async () => {
+    const grant = (group: string, kind: string) => ({
+      from: [{ group, kind, namespace: 'other' }],
+      to: [{ group: '', kind: 'Service' }],
+    })
+    const routes = grant('gateway.networking.k8s.io', 'HTTPRoute')
+    cluster.withhold(resourceTypes.GatewayReferenceGrant)
+    cluster.custom('GatewayReferenceGrant', 'shop', 'others', routes)
+    cluster.custom('ReferenceGrant', 'shop', 'others', grant('policy.openservicemesh.io', 'Egress'))
+    await running.start()
+    expect(running.keys()).toContain('ReferenceGrant/shop/others')
+    expect(running.keys()).not.toContain('GatewayReferenceGrant/shop/others')
+    expect(running.source.problems()).toEqual([])
+    server.clearFaults()
+    await until(() => running.keys().includes('GatewayReferenceGrant/shop/others'), 'the kind comes')
+    expect(running.keys()).toContain('ReferenceGrant/shop/others')
+    expect(running.source.objects().find(({ kind }) => kind === 'GatewayReferenceGrant')).toMatchObject({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      spec: routes,
+    })
+    expect(running.source.problems()).toEqual([])
+  })
+
   it('asks of kinds of the control plane in its namespace only, where it may', async () => {
     cluster.withhold(resourceTypes.MeshConfig)
     await running.start()
@@ -365,7 +388,7 @@ describe('KubernetesSource', () => {
     const port = Number(new URL(server.url).port)
     await server.close()
     // One after the other, and as one when it is all of them.
-    await until(() => running.source.problems()[0]?.message.startsWith('26 of the lists') === true, 'it is noticed')
+    await until(() => running.source.problems()[0]?.message.startsWith('27 of the lists') === true, 'it is noticed')
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_STALE' })])
     expect(running.source.staleness('shop')).toEqual(expect.any(String))
     expect(running.keys()).toEqual(before)

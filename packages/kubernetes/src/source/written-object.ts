@@ -54,7 +54,7 @@ export function readObject(raw: KubernetesObject, { decoder, kind, type, labels,
     ...rest,
     // Items of a list need not say what they are.
     apiVersion: apiVersionOf(type),
-    kind,
+    kind: type.kind,
     metadata: {
       name: metadata.name,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),

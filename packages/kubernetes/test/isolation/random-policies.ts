@@ -6,6 +6,7 @@ import { type Maker, manifest } from './random-workloads.js'
 const SMI_SPECS = 'specs.smi-spec.io/v1alpha4'
 const POLICY = 'policy.openservicemesh.io/v1alpha1'
 const CONFIG = 'config.openservicemesh.io/v1alpha2'
+const GATEWAY = 'gateway.networking.k8s.io/v1'
 const PLUGIN = 'plugin.flomesh.io/v1alpha1'
 
 const accountIn = (place: Place) =>
@@ -84,7 +85,7 @@ export const anyHTTPRoute: Maker = (place) => {
     namespace: namespaceIn(place),
   })
   const backend = service.map((reference) => ({ ...reference, port: 80 }))
-  return manifest('gateway.networking.k8s.io/v1', 'HTTPRoute', place, {
+  return manifest(GATEWAY, 'HTTPRoute', place, {
     name: numbered('rt'),
     spec: fc.record({
       parentRefs: fc.array(service, { minLength: 1, maxLength: 2 }),
@@ -313,6 +314,7 @@ const groups: Readonly<Record<string, string>> = {
   PluginConfig: 'plugin.flomesh.io',
   PluginChain: 'plugin.flomesh.io',
   IngressBackend: 'policy.openservicemesh.io',
+  HTTPRoute: 'gateway.networking.k8s.io',
 }
 const targets: readonly (readonly [string, string])[] = [
   ['', 'ServiceAccount'],
@@ -338,6 +340,18 @@ export const anyReferenceGrant: Maker = (place) =>
         fc.constantFrom(...targets).map(([group, kind]) => ({ group, kind })),
         { minLength: 1, maxLength: 2 },
       ),
+    }),
+  })
+
+export const anyGatewayReferenceGrant: Maker = (place) =>
+  manifest(GATEWAY, 'ReferenceGrant', place, {
+    name: numbered('gg'),
+    spec: fc.record({
+      from: fc.array(
+        namespaceIn(place).map((namespace) => ({ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', namespace })),
+        { minLength: 1, maxLength: 2 },
+      ),
+      to: fc.constant([{ group: '', kind: 'Service' }]),
     }),
   })
 

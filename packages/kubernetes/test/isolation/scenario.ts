@@ -47,6 +47,7 @@ export const makers: readonly { readonly kind: string; readonly weight: number; 
   { kind: 'MeshConfig', weight: 1, make: policies.anyMeshConfig },
   { kind: 'MeshRootCertificate', weight: 1, make: policies.anyMeshRootCertificate },
   { kind: 'ReferenceGrant', weight: 2, make: policies.anyReferenceGrant },
+  { kind: 'GatewayReferenceGrant', weight: 2, make: policies.anyGatewayReferenceGrant },
   { kind: 'ExternalWorkload', weight: 2, make: workloads.anyExternalWorkload },
 ]
 

@@ -3,7 +3,7 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import type { Answer, Endpoint } from '../../endpoints/index.js'
 import { proxyKeyOfInstance, type ProxyKey } from '../../identity/index.js'
 import type { SecretState } from '../../secrets/index.js'
-import { sameContent, type Kind, type KindMap, type ReferenceGrantSpec } from '../../spec/index.js'
+import { sameContent, type GrantKind, type Kind, type KindMap, type ReferenceGrantSpec } from '../../spec/index.js'
 import { deepEqual, defineInput, sameItems, textKey, type Input } from '../incremental/index.js'
 import { nameKey, sameName, type NamespacedName } from '../policy/parts/keys.js'
 import type { CatalogSettings } from './catalog-settings.js'
@@ -139,13 +139,20 @@ export const gatewaysInNamespace = defineInput<CatalogState, string, Names>({
   equal: sameNames,
 })
 
-/** What the ReferenceGrants of a namespace permit. */
-export const grantsInNamespace = defineInput<CatalogState, string, readonly ReferenceGrantSpec[]>({
-  name: 'grants-in-namespace',
-  keyOf: textKey,
-  read: ({ snapshot }, namespace) => snapshot.byNamespace('ReferenceGrant', namespace).map(({ spec }) => spec),
-  equal: deepEqual,
-})
+function grants(kind: GrantKind): StateInput<string, readonly ReferenceGrantSpec[]> {
+  return defineInput<CatalogState, string, readonly ReferenceGrantSpec[]>({
+    name: `grants-in-namespace:${kind}`,
+    keyOf: textKey,
+    read: ({ snapshot }, namespace) => snapshot.byNamespace(kind, namespace).map(({ spec }) => spec),
+    equal: deepEqual,
+  })
+}
+
+/** What the grants of a namespace permit, by their kind. */
+export const grantsInNamespace = {
+  ReferenceGrant: grants('ReferenceGrant'),
+  GatewayReferenceGrant: grants('GatewayReferenceGrant'),
+} as const
 
 /** Namespaces that hold services, sorted. */
 export const serviceNamespaces = defineInput<CatalogState, '', readonly string[]>({

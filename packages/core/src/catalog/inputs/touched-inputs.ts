@@ -74,7 +74,8 @@ function* touchedByEdit(edit: Edit<MeshObject>, before: Snapshot, after: Snapsho
 function* touchedByName({ kind, metadata }: MeshObject, cameOrWent: boolean): Generator<TouchedInput> {
   const name: NamespacedName = { namespace: metadata.namespace, name: metadata.name }
   if (isReadByName(kind)) yield touched(objectInputs[kind], name)
-  if (kind === 'ReferenceGrant') yield touched(grantsInNamespace, name.namespace)
+  if (kind === 'ReferenceGrant' || kind === 'GatewayReferenceGrant')
+    yield touched(grantsInNamespace[kind], name.namespace)
   if (!cameOrWent) return
   if (kind === 'EgressGateway') yield touched(gatewaysInNamespace, name.namespace)
   if (kind === 'Telemetry') yield touched(telemetriesInNamespace, name.namespace)

@@ -41,6 +41,8 @@ export interface KindDefinition<S extends TSchema = TSchema> {
   readonly partial: boolean
   /** True for kinds whose definitions clusters get from elsewhere, or not at all. The mesh installs none, and does without. */
   readonly foreign: boolean
+  /** The kind as objects say it, where two API groups have one of the same name; that of the table if absent. */
+  readonly writtenAs?: string
   readonly spec: S
 }
 
@@ -50,6 +52,7 @@ interface KindOptions {
   readonly scope?: 'Cluster'
   readonly writtenBy?: 'runtime'
   readonly foreign?: true
+  readonly writtenAs?: string
 }
 
 function define<S extends TSchema>(
@@ -68,6 +71,7 @@ function define<S extends TSchema>(
     writtenBy: options.writtenBy ?? 'user',
     partial: apiVersion === 'v1',
     foreign: options.foreign ?? false,
+    ...(options.writtenAs === undefined ? {} : { writtenAs: options.writtenAs }),
     spec,
   }
 }
@@ -102,6 +106,11 @@ export const kindDefinitions = {
   HTTPRoute: define('gateway.networking.k8s.io/v1', 'httproutes', HTTPRouteSpecSchema, {
     also: ['v1beta1'],
     foreign: true,
+  }),
+  GatewayReferenceGrant: define('gateway.networking.k8s.io/v1', 'referencegrants', ReferenceGrantSpecSchema, {
+    also: ['v1beta1'],
+    foreign: true,
+    writtenAs: 'ReferenceGrant',
   }),
   MeshConfig: define(`${config}/v1alpha2`, 'meshconfigs', MeshConfigSpecSchema, {
     also: ['v1alpha1'],
@@ -141,6 +150,20 @@ export type KindSpecs = { readonly [K in Kind]: Spec<(typeof kindDefinitions)[K]
 /** True if the text is a kind that the mesh reads. */
 export function isKind(text: string): text is Kind {
   return Object.hasOwn(kindDefinitions, text)
+}
+
+/** The kind as objects say it. */
+export function writtenKind(kind: Kind): string {
+  const { writtenAs = kind }: KindDefinition = kindDefinitions[kind]
+  return writtenAs
+}
+
+/** The kind that an object says it is of; undefined if the mesh reads no such kind. Of two with one name, the API group decides. */
+export function kindWrittenAs(written: string, apiVersion: unknown): Kind | undefined {
+  const kinds = (Object.keys(kindDefinitions) as Kind[]).filter((kind) => writtenKind(kind) === written)
+  if (kinds.length < 2) return kinds[0]
+  const group = String(apiVersion).replace(/[^/]*$/, '')
+  return kinds.find((kind) => kindDefinitions[kind].apiVersion.startsWith(group) && group !== '') ?? kinds[0]
 }
 
 /** Names of all kinds, sorted. */

@@ -1,20 +1,23 @@
 import { kindDefinitions, isKind, type Kind } from '../schema/kinds.js'
 import type { KindMap } from '../objects.js'
-import { grantableReferences, groupOf } from '../reference-grant.js'
+import { grantableReferences, groupOf, isOfGateway } from '../reference-grant.js'
 import { didYouMean } from '../suggest.js'
 import { doubt, findings, type CheckContext, type Finding } from './check.js'
 
 /** ReferenceGrants that permit nothing the mesh asks about. Those for other programs have kinds that the mesh does not read, and are left alone. */
 export function checkReferenceGrant(
-  { metadata, spec }: KindMap['ReferenceGrant'],
+  { kind: own, metadata, spec }: KindMap['ReferenceGrant' | 'GatewayReferenceGrant'],
   { snapshot }: CheckContext,
 ): readonly Finding[] {
-  const sources = [...new Set(grantableReferences.map(({ from }): Kind => from))]
+  // The Gateway API's kind says much that is for other controllers, of kinds that have the name of one of the mesh.
+  const isForOthers = own === 'GatewayReferenceGrant'
+  const references = isForOthers ? grantableReferences.filter(({ from }) => isOfGateway(from)) : grantableReferences
+  const sources = [...new Set(references.map(({ from }): Kind => from))]
   return findings(
     spec.from.flatMap(({ kind, group, namespace }, index) => {
       const field = `spec.from[${index}]`
       return findings(
-        kindFinding({ kind, group }, sources, field),
+        kindFinding({ kind, group }, { asked: sources, isForOthers }, field),
         namespace === metadata.namespace &&
           doubt(
             'OSM_SPEC_NO_EFFECT',
@@ -25,14 +28,15 @@ export function checkReferenceGrant(
     }),
     spec.to.flatMap(({ kind, group, name }, index) => {
       const field = `spec.to[${index}]`
-      const targets = grantableReferences
+      const targets = references
         .filter(({ from }) => spec.from.some((source) => source.kind === from))
         .map(({ to }) => to)
-      const wrong = kindFinding({ kind, group }, targets, field)
+      const wrong = kindFinding({ kind, group }, { asked: targets, isForOthers }, field)
       return findings(
         wrong,
         wrong === undefined &&
           name !== undefined &&
+          targets.some((target) => target === kind) &&
           isKind(kind) &&
           kind !== 'ServiceAccount' &&
           snapshot.get(kind, metadata.namespace, name) === undefined &&
@@ -45,7 +49,7 @@ export function checkReferenceGrant(
 /** A doubt if nothing of the kind is asked about. */
 function kindFinding(
   { kind, group }: { readonly kind: string; readonly group: string },
-  asked: readonly Kind[],
+  { asked, isForOthers }: { readonly asked: readonly Kind[]; readonly isForOthers: boolean },
   field: string,
 ): Finding | undefined {
   const known = asked.find((candidate) => candidate === kind)
@@ -58,6 +62,7 @@ function kindFinding(
       `must be ${JSON.stringify(right)} for ${kind}, not ${JSON.stringify(group)}`,
     )
   }
+  if (isForOthers) return undefined
   const ours = Object.keys(kindDefinitions).some((name) => name === kind)
   const guess = didYouMean(kind, asked)
   if (!ours && guess === '') return undefined

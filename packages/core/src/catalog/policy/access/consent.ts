@@ -25,7 +25,7 @@ const permitted = defineQuery<CatalogState, CrossReference, boolean>({
     isPermitted(reference, {
       osmNamespace: context.get(settingInputs.osmNamespace, ''),
       crossNamespace: context.get(settingInputs.crossNamespace, ''),
-      grantsIn: (namespace) => context.get(grantsInNamespace, namespace),
+      grantsIn: (namespace, kind) => context.get(grantsInNamespace[kind], namespace),
     }),
 })
 

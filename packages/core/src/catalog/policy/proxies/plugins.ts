@@ -45,7 +45,8 @@ const configsOfPlugin = defineQuery<CatalogState, PluginOfNamespace, PluginValue
   compute: (context, { plugin, namespace }) => {
     const configs = new Map<string, JsonValue>()
     const isOpen =
-      context.get(grantsInNamespace, namespace).length > 0 || context.get(settingInputs.crossNamespace, '').pluginConfig
+      context.get(grantsInNamespace.ReferenceGrant, namespace).length > 0 ||
+      context.get(settingInputs.crossNamespace, '').pluginConfig
     const osmNamespace = context.get(settingInputs.osmNamespace, '')
     const candidates = context
       .get(nameInputs.PluginConfig, '')
