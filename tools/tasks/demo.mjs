@@ -14,7 +14,9 @@ import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 export async function task(args, { env }) {
   if (args.includes('--transparent') && !(await ensureTransparentMode())) return 1
   const sidecars = wantsEnvoy(args) ? { ENVOY_BIN: await ensureEnvoy() } : {}
-  const [osm = ''] = await timed('Building osm and the controller', () => bundlePrograms(['osm', 'controller']))
+  // An endpoints provider runs in a process of its own.
+  const programs = ['osm', 'controller', ...(args.includes('--machines') ? ['osm-driver-host'] : [])]
+  const [osm = ''] = await timed('Building osm and the controller', () => bundlePrograms(programs))
   return runAttached(process.execPath, [osm, 'demo', ...args], { env: { ...env, ...sidecars } })
 }
 

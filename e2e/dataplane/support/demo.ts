@@ -10,6 +10,7 @@ const osm = fileURLToPath(new URL('../../../packages/cli/dist/osm.mjs', import.m
 export interface DemoResult {
   readonly ok: boolean
   readonly failures?: readonly unknown[]
+  readonly split?: readonly { readonly backends: readonly { readonly service: string; readonly wanted: number }[] }[]
 }
 
 /**

@@ -6,6 +6,7 @@ export type { FlagDefinition, FlagDefinitions, FlagValues } from './flag-definit
 export { type HealthSources, healthServer, type VersionInfo } from './health-server.js'
 export { boundHeapGrowth, type HeapFlags } from './heap-growth.js'
 export { requireOwnHost } from './own-host.js'
+export { isLoopback } from './is-loopback.js'
 export { listen, type ListenAddress, type ListenOptions } from './listen.js'
 export { nodeHost, type NodeProcess } from './node-host.js'
 export { pageServer, refuseElsewhere } from './page-server.js'

@@ -1,18 +1,25 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { RunningMesh } from '@osm-ts/standalone'
 
 import { wantsColor, type CliContext } from '../cli-context.js'
+import { bookstoreScene, machinesScene } from '../demo/bookstore.js'
+import type { DemoMachines } from '../demo/demo-machines.js'
 import type { DemoReport } from '../demo/demo-report.js'
 import { exitCodes, type ExitCode } from '../exit-code.js'
 import type { LiveView } from '../live/live-view.js'
-import type { LiveMesh } from '../live/run-mesh.js'
+import type { LiveMesh, RunMeshOptions } from '../live/run-mesh.js'
 import { isAlive } from '../state/is-alive.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
 import { meshOf } from './state-option.js'
 
 interface DemoFlags extends RunFlags {
-  readonly folder: string
+  readonly folder?: string
+  readonly machines?: boolean
   readonly once?: boolean
   readonly json?: boolean
   readonly dashboard?: boolean
@@ -21,6 +28,10 @@ interface DemoFlags extends RunFlags {
 
 const defaultSeconds = 15
 const maxSeconds = 3600
+const bookstoreFolder = 'examples/bookstore/mesh'
+const machinesFolder = 'examples/bookstore/machines'
+/** Only processes of this machine take part. */
+const LOOPBACK = '127.0.0.1'
 /** Lines of the report's picture, where no terminal says how wide it is. */
 const pictureColumns = 100
 
@@ -34,6 +45,12 @@ export function addDemo(parent: Command, { context, onExit }: CommandHost): void
         '--transparent',
         'redirect traffic with iptables, in one network namespace per workload; needs root on Linux',
       )
+      .addOption(
+        new Option(
+          '--machines',
+          'one Service behind which are a process that stands for a pod, a virtual machine, and a machine that joins',
+        ).conflicts(['transparent', 'endpointsProviders']),
+      )
       .option('--dashboard', 'serve the page of osm dashboard while the demo runs, and open it from a terminal')
       .option('--once', 'observe traffic for a limited time, compare it with the policy, and exit')
       .option('--json', 'print the result of --once as one JSON object in the last line')
@@ -43,7 +60,10 @@ export function addDemo(parent: Command, { context, onExit }: CommandHost): void
         wholeSeconds,
         defaultSeconds,
       )
-      .option('--folder <folder>', 'folder with the bookstore mesh, or a copy of it', 'examples/bookstore/mesh')
+      .option(
+        '--folder <folder>',
+        `folder with the mesh, or a copy of it (default: ${bookstoreFolder}, or ${machinesFolder}/mesh)`,
+      )
       .option('--state <folder>', 'state folder for roots and sockets (default: .osm-standalone)'),
   )
     .addHelpText(
@@ -55,6 +75,7 @@ With --once the exit code is 0 only if every expectation held.
 Examples:
   npm run demo
   npm run demo -- --dashboard
+  npm run demo -- --machines
   npm run demo -- --once --json`,
     )
     .action(async (flags: DemoFlags, command: Command) => {
@@ -62,42 +83,109 @@ Examples:
       if (flags.dashboard === true && isBounded)
         command.error('error: --dashboard is for a demo that runs until Ctrl-C; leave out --once and --json')
       const { startMesh } = await import('@osm-ts/standalone')
-      const { runMesh } = await import('../live/run-mesh.js')
-      const options = { ...(await runOptions(context, flags.folder, flags)), startMesh, now: () => Date.now() }
-      // A result in JSON is the result of one bounded run.
-      if (!isBounded) {
-        const { showLive } = await import('../live/show-live.js')
-        await runMesh(context, options, async (live) => {
-          const show = (): Promise<void> => showLive(context, live.observer, live.signal)
-          await (flags.dashboard === true ? withDashboard(context, options.stateFolder, live, show) : show())
-        })
-        onExit(exitCodes.ok)
-        return
-      }
-      const { observeDemo } = await import('../demo/observe-demo.js')
-      const { demoReport } = await import('../demo/demo-report.js')
-      let pids: readonly number[] = []
-      let view: LiveView | undefined
-      const seen = await runMesh(context, options, async (live) => {
-        const observations = await observeDemo(live, {
-          seconds: flags.seconds,
-          now: options.now,
-          nodeProgram: context.nodeProgram,
-          // How a sidecar tells of its certificate is agreed on for built-in classes alone.
-          silentClasses: new Set((options.driverPackages ?? []).map(({ name }) => name)),
-        })
-        view = live.observer.view()
-        pids = processesOf(live.mesh)
-        return observations
-      })
-      if (seen === undefined || view === undefined) {
-        context.stderr.write('osm: ended before the demo was over\n')
-        onExit(exitCodes.problem)
-        return
-      }
-      const report = demoReport({ ...seen, leftovers: pids.filter(isAlive) })
-      onExit(await tell(context, report, view, flags.json === true))
+      const folder = flags.folder ?? (flags.machines === true ? join(machinesFolder, 'mesh') : bookstoreFolder)
+      const options = { ...(await runOptions(context, folder, flags)), startMesh, now: () => Date.now() }
+      const demo = { context, flags, options, isBounded }
+      onExit(await (flags.machines === true ? withScratch((scratch) => runWithMachines(demo, scratch)) : runDemo(demo)))
     })
+}
+
+/** A demo that is about to run. */
+interface Demo {
+  readonly context: CliContext
+  readonly flags: DemoFlags
+  readonly options: RunMeshOptions
+  /** True: it ends by itself, and has a result. */
+  readonly isBounded: boolean
+  /** Starts what takes part from elsewhere. */
+  readonly startMachines?: (live: LiveMesh) => Promise<DemoMachines>
+}
+
+/** Runs a demo whose machines store everything in a folder. */
+async function runWithMachines({ context, flags, options, ...demo }: Demo, scratch: string): Promise<ExitCode> {
+  const { listedProviders } = await import('@osm-ts/driver-process')
+  const { startDemoMachines } = await import('../demo/demo-machines.js')
+  const instancesFile = join(scratch, 'instances.json')
+  writeFileSync(instancesFile, JSON.stringify({ services: [] }))
+  const providers = JSON.stringify({ providers: [{ name: 'file', settings: { path: instancesFile } }] })
+  const run: RunMeshOptions = {
+    ...options,
+    // A demo that was killed would otherwise be continued, with a machine that is gone.
+    ...(flags.state === undefined && { stateFolder: join(scratch, 'mesh') }),
+    machineAddress: LOOPBACK,
+    endpointsProviders: await listedProviders(providers, {}),
+  }
+  const vmFolder = resolve(context.cwd, machinesFolder, 'vm')
+  const programs = resolve(context.cwd, machinesFolder, '..')
+  return runDemo({
+    ...demo,
+    context,
+    flags,
+    options: run,
+    startMachines: (live) => startDemoMachines(context, live, { vmFolder, programs, scratch, instancesFile, run }),
+  })
+}
+
+async function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'osm-demo-'))
+  try {
+    return await use(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function runDemo(demo: Demo): Promise<ExitCode> {
+  const { context, flags, options, isBounded } = demo
+  // A result in JSON is the result of one bounded run.
+  if (!isBounded) {
+    const { showLive } = await import('../live/show-live.js')
+    await runMeshWithMachines(demo, async (live) => {
+      const show = (): Promise<void> => showLive(context, live.observer, live.signal)
+      await (flags.dashboard === true ? withDashboard(context, options.stateFolder, live, show) : show())
+    })
+    return exitCodes.ok
+  }
+  const { observeDemo } = await import('../demo/observe-demo.js')
+  const { demoReport } = await import('../demo/demo-report.js')
+  let pids: readonly number[] = []
+  let view: LiveView | undefined
+  const seen = await runMeshWithMachines(demo, async (live, machines) => {
+    const observations = await observeDemo(live, {
+      ...(flags.machines === true ? machinesScene : bookstoreScene),
+      seconds: flags.seconds,
+      now: options.now,
+      nodeProgram: context.nodeProgram,
+      // How a sidecar tells of its certificate is agreed on for built-in classes alone.
+      silentClasses: new Set((options.driverPackages ?? []).map(({ name }) => name)),
+    })
+    view = live.observer.view()
+    pids = [...processesOf(live.mesh), ...(machines?.pids() ?? [])]
+    return observations
+  })
+  if (seen === undefined || view === undefined) {
+    context.stderr.write('osm: ended before the demo was over\n')
+    return exitCodes.problem
+  }
+  return tell(context, demoReport({ ...seen, leftovers: pids.filter(isAlive) }), view, flags.json === true)
+}
+
+/** Runs the mesh, and beside it the machines of the demo, if it has any. */
+async function runMeshWithMachines<T>(
+  { context, options, startMachines }: Demo,
+  use: (live: LiveMesh, machines: DemoMachines | undefined) => Promise<T>,
+): Promise<T | undefined> {
+  const { runMesh } = await import('../live/run-mesh.js')
+  return runMesh(context, options, async (live) => {
+    const machines = await startMachines?.(live)
+    try {
+      // Before all places answered, requests found no one.
+      if (machines !== undefined) live.observer.restart()
+      return await use(live, machines)
+    } finally {
+      await machines?.stop()
+    }
+  })
 }
 
 /** Serves the dashboard while something else is shown. */

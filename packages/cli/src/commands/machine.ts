@@ -67,8 +67,7 @@ Example:
   osm machine token -n bookstore -a bookstore -l app=bookstore > token`,
     )
     .action(async ({ namespace, serviceAccount, label = {}, ttl, output, ...state }: TokenFlags) => {
-      const { FolderTokenStore, newJoinToken } = await import('@osm-ts/core')
-      const { statePaths } = await import('@osm-ts/standalone')
+      const { makeFolderToken } = await import('../machine/make-token.js')
       const mesh = meshOf(context, state)
       if (mesh.machinesUrl === undefined)
         throw cliError(
@@ -76,16 +75,12 @@ Example:
           'machines cannot join this mesh',
           'start it with osm standalone run --machine-address <ip>',
         )
-      const paths = statePaths(mesh.stateFolder)
-      const expiresAt = Date.now() + ttl
-      const root = readFileSync(join(paths.ca, 'control-plane', 'ca.crt'), 'utf8')
-      const { text, stored } = newJoinToken({ namespace, serviceAccount, labels: label }, { root, expiresAt })
-      await new FolderTokenStore(paths.joinTokens, () => Date.now()).add(stored)
-      const expires = new Date(expiresAt).toISOString()
+      const made = await makeFolderToken(mesh.stateFolder, { namespace, serviceAccount, labels: label }, ttl)
+      const expires = new Date(made.expiresAt).toISOString()
       if (output === 'json')
-        context.stdout.write(toJson({ token: text, id: stored.id, controlPlane: mesh.machinesUrl, expires }))
+        context.stdout.write(toJson({ token: made.text, id: made.id, controlPlane: mesh.machinesUrl, expires }))
       else {
-        context.stdout.write(`${text}\n`)
+        context.stdout.write(`${made.text}\n`)
         context.stderr.write(
           `Valid once, until ${expires}. On the machine, with the token in the file token:\n  osm machine join ${mesh.machinesUrl} --token-file token --port <port>\n`,
         )

@@ -1,5 +1,5 @@
 import type { TrafficRow } from '../live/traffic-log.js'
-import type { FlowExpectation } from './bookstore.js'
+import type { FlowExpectation } from './demo-scene.js'
 
 /** Fewer observations than these prove nothing. */
 const minRequests = 3

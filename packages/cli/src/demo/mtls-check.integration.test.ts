@@ -128,15 +128,15 @@ describe('checkMtls', () => {
   })
 
   it('takes what a port shows for what a sidecar holds that need not tell', async () => {
-    const silent = (port: number, classes: readonly string[]) =>
-      checkMtls([{ status, policy: policyAt(port) }], new Map(), new Set(classes), signal)
+    const silent = (port: number, names: readonly string[]) =>
+      checkMtls([{ status, policy: policyAt(port) }], new Map(), new Set(names), signal)
     const port = await tlsServer('bookstore', { requestCert: true, rejectUnauthorized: true })
-    const result = await silent(port, [status.class])
+    const result = await silent(port, [status.name])
     expect(result).toMatchObject({ ok: true, identities: [{ uris: [uri], ok: true }], failures: [] })
     expect((await silent(port, ['another'])).failures.join()).toContain('it has no URI')
     await new Promise((resolve) => server?.close(resolve))
     const other = await tlsServer('bookthief', { requestCert: true, rejectUnauthorized: true })
-    expect((await silent(other, [status.class])).identities).toMatchObject([{ ok: false }])
+    expect((await silent(other, [status.name])).identities).toMatchObject([{ ok: false }])
   })
 
   it('proves nothing where no port was found', async () => {

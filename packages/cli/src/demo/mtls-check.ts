@@ -44,19 +44,19 @@ export interface ProxyWithPolicy {
 /**
  * Compares identities and knocks at every served port, with plaintext and without a certificate.
  *
- * @param silentClasses - those whose sidecars need not tell which certificate they hold: what they show at their ports counts, and of a workload that
+ * @param silent - names of proxies that need not tell which certificate they hold: what they show at their ports counts, and of a workload that
  * serves nothing, nothing is said
  */
 export async function checkMtls(
   proxies: readonly ProxyWithPolicy[],
   certificates: ReadonlyMap<string, SeenCertificate>,
-  silentClasses: ReadonlySet<string>,
+  silent: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<MtlsResult> {
   const handshakes = (await Promise.all(proxies.map(({ status, policy }) => knock(status, policy, signal)))).flat()
   const identities = proxies.flatMap(({ status, policy }) => {
     const told = certificates.get(status.name)
-    if (told !== undefined || !silentClasses.has(status.class)) return [checkIdentity(status, policy, told)]
+    if (told !== undefined || !silent.has(status.name)) return [checkIdentity(status, policy, told)]
     const shown = handshakes.filter(({ instance }) => instance === status.name)
     const uris = [...new Set(shown.flatMap(({ serverUris }) => serverUris))]
     return shown.length === 0 ? [] : [checkIdentity(status, policy, { uris })]

@@ -5,35 +5,39 @@ import { formatProblem } from '@osm-ts/core'
 import type { LiveMesh } from '../live/run-mesh.js'
 import { TrafficLog } from '../live/traffic-log.js'
 import { debugApi } from '../state/debug-api.js'
-import { bookstoreFlows, probeFlow, splitProbe } from './bookstore.js'
 import type { DemoObservations } from './demo-report.js'
+import { type DemoScene, probeFlow } from './demo-scene.js'
 import { checkFlows } from './flow-checks.js'
 import { checkMtls } from './mtls-check.js'
 import { probePlace, sampleSplit } from './sample-split.js'
 import { checkSplit } from './split-check.js'
 
-/** Watches a running bookstore for a while, probes its ports, and reports what it saw. Leftovers are known only after the end. */
+/** How a demo is watched. */
+interface ObserveOptions extends DemoScene {
+  readonly seconds: number
+  readonly now: () => number
+  readonly nodeProgram: string
+  /** Classes whose sidecars need not tell which certificate they hold. */
+  readonly silentClasses: ReadonlySet<string>
+}
+
+/** Watches a running mesh for a while, probes its ports, and reports what it saw. Leftovers are known only after the end. */
 export async function observeDemo(
   { mesh, observer, converged, signal }: LiveMesh,
-  {
-    seconds,
-    now,
-    nodeProgram,
-    silentClasses,
-  }: { seconds: number; now: () => number; nodeProgram: string; silentClasses: ReadonlySet<string> },
+  { flows, probe, seconds, now, nodeProgram, silentClasses }: ObserveOptions,
 ): Promise<Omit<DemoObservations, 'leftovers'>> {
   const began = now()
   const traffic = new TrafficLog(began)
   const end = observer.onRequest((request) => traffic.record(request))
   const { mode, startedAt } = observer.view()
   const instances = mesh.instances()
-  const caller = instances.find(({ workload }) => workload === splitProbe.workload)
+  const caller = instances.find(({ workload }) => workload === probe.workload)
   const place = caller && probePlace(caller, nodeProgram)
   try {
     const sampled =
       place === undefined
         ? Promise.resolve()
-        : sampleSplit(place, {
+        : sampleSplit(place, probe, {
             signal,
             now,
             onRequest: (request) =>
@@ -49,11 +53,14 @@ export async function observeDemo(
   const proxies = await Promise.all(statuses.map(async (status) => ({ status, policy: await api.policy(status) })))
   const view = observer.view()
   const rows = traffic.rows(now())
-  const mtls = await checkMtls(proxies, view.certificates, silentClasses, signal)
+  // Sidecars that this mesh has not started are not asked, only looked at from outside.
+  const started = new Set(instances.map(({ namespace, name }) => `${namespace}/${name}`))
+  const silent = statuses.filter((status) => silentClasses.has(status.class) || !started.has(status.name))
+  const mtls = await checkMtls(proxies, view.certificates, new Set(silent.map(({ name }) => name)), signal)
   return {
     mode,
     rows,
-    flows: checkFlows(rows, place === undefined ? bookstoreFlows : [...bookstoreFlows, probeFlow]),
+    flows: checkFlows(rows, place === undefined ? flows : [...flows, probeFlow(probe)]),
     splits: view.splits.map(checkSplit),
     mtls,
     proxies: statuses,

@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { ReportedRequest, RunningInstance } from '@osm-ts/standalone'
 
 import { getFromInside, type InsideAnswer } from '../live/inside-workload.js'
-import { splitProbe } from './bookstore.js'
+import type { SplitProbe } from './demo-scene.js'
 
 const lanes = 8
 const timeoutMs = 5000
@@ -32,9 +32,9 @@ interface SampleOptions {
 }
 
 /** Sends the requests of the split probe as a workload would, and gives each answer to `onRequest`. */
-export async function sampleSplit(place: ProbePlace, options: SampleOptions): Promise<void> {
-  if (place.kind === 'proxy') return sampleByProxy(place.proxy, options)
-  const { target, path, client, host, requests } = splitProbe
+export async function sampleSplit(place: ProbePlace, probe: SplitProbe, options: SampleOptions): Promise<void> {
+  if (place.kind === 'proxy') return sampleByProxy(place.proxy, probe, options)
+  const { target, path, client, host, requests } = probe
   const { signal, onRequest } = options
   const onAnswer = ({ time, durationMs, status, server }: InsideAnswer): void =>
     onRequest({
@@ -51,23 +51,30 @@ export async function sampleSplit(place: ProbePlace, options: SampleOptions): Pr
 }
 
 /** A connection for each request, as the workloads do. */
-async function sampleByProxy(proxy: URL, { signal, now, onRequest }: SampleOptions): Promise<void> {
-  let left: number = splitProbe.requests
+async function sampleByProxy(
+  proxy: URL,
+  { target, path, client, host, requests }: SplitProbe,
+  { signal, now, onRequest }: SampleOptions,
+): Promise<void> {
+  let left = requests
   const lane = async (): Promise<void> => {
     while (left > 0 && !signal.aborted) {
       left -= 1
       const started = now()
-      const answer = await ask(proxy, signal)
+      const answer = await getByProxy(proxy, { host, path }, signal)
       const time = now()
-      const { target, path, client } = splitProbe
       onRequest({ time, client, namespace: '', target, path, durationMs: time - started, ...answer })
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
-/** Status 0 stands for no answer. */
-async function ask(proxy: URL, signal: AbortSignal): Promise<Pick<ReportedRequest, 'status' | 'server' | 'error'>> {
+/** One request through a forward proxy. Status 0 stands for no answer. */
+export async function getByProxy(
+  proxy: URL,
+  { host, path }: Pick<SplitProbe, 'host' | 'path'>,
+  signal: AbortSignal,
+): Promise<Pick<ReportedRequest, 'status' | 'server' | 'error'>> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   return new Promise((resolve) => {
     const fail = (error: Error): void => resolve({ status: 0, error: error.message })
@@ -75,8 +82,8 @@ async function ask(proxy: URL, signal: AbortSignal): Promise<Pick<ReportedReques
       {
         host: proxy.hostname,
         port: proxy.port,
-        path: `http://${splitProbe.host}${splitProbe.path}`,
-        headers: { host: splitProbe.host },
+        path: `http://${host}${path}`,
+        headers: { host },
         agent: false,
         signal: limit,
       },

@@ -40,7 +40,13 @@ export async function pollMesh(
     const statuses = url === undefined ? undefined : await statusesOf(url, signal)
     if (statuses !== undefined) {
       observer.setStatuses(statuses)
-      onStatuses(statuses, instances.length, now())
+      // Machines that have joined come and go as they like: the mesh does not wait for them.
+      const own = new Set(instances.map(({ uuid }) => uuid))
+      onStatuses(
+        statuses.filter(({ uuid }) => own.has(uuid)),
+        instances.length,
+        now(),
+      )
     }
     if (now() >= certificatesDue) {
       const certificates = await certificatesOf(instances, pagesOf)

@@ -1,5 +1,5 @@
 import { AddressRules, type ControlPlaneSubject, type MeshConfig, type TokenStore } from '@osm-ts/core'
-import { listen, type ListenAddress, machineLimits } from '@osm-ts/program'
+import { isLoopback, listen, type ListenAddress, machineLimits } from '@osm-ts/program'
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { Attachment, ControllerParts } from '../options.js'
@@ -39,7 +39,8 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
       environment,
       tokens,
       machines,
-      addresses: new AddressRules({ allowLoopback: false, refused: options.refusedAddresses }),
+      // Behind a loopback address only processes of this machine join.
+      addresses: new AddressRules({ allowLoopback: isLoopback(address.host), refused: options.refusedAddresses }),
       controlPlane: (sidecarClass, config) => ({ port: proxyPort(sidecarClass, config), serverName }),
       now,
     })
