@@ -9,11 +9,14 @@ import { listenTo } from './listeners.js'
 import { makeWorld } from './world.js'
 import { serverTemplates } from './inbound.js'
 
-/** @throws whatever keeps the configuration from being applied; the one before stays in force */
-export function apply(config) {
+/**
+ * @param ownKey - PEM of the key that the configuration was requested with
+ * @throws whatever keeps the configuration from being applied; the one before stays in force
+ */
+export function apply(config, ownKey) {
   if (config.format !== 1) throw new Error('unknown format ' + config.format)
   var before = state.world
-  var world = makeWorld(config, before)
+  var world = makeWorld(config, ownKey, before)
   var same = before && before.trustKey === world.trustKey && Boolean(before.certificate) === Boolean(world.certificate)
   world.servers = same ? before.servers : serverTemplates(world)
   var sameIdentity = same && before.identityKey === world.identityKey

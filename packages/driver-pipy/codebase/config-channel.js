@@ -22,12 +22,14 @@ function ask(channel, refusal) {
   var settings = channel.settings
   var revision = state.world ? state.world.revision : ''
   refresh(channel)
+  // What is answered may be for the key that the question is asked with, and for no other.
+  var ownKey = channel.files[1]
   channel.agent
-    .request('GET', settings.path + '?rev=' + URL.encodeComponent(revision) + unusable() + refusal)
+    .request('GET', settings.path + '?key=proxy&rev=' + URL.encodeComponent(revision) + unusable() + refusal)
     .then((answer) => {
       var status = answer.head.status
       if (status !== 200 && status !== 204) return later(channel)
-      ask(channel, status === 204 ? '' : take(answer))
+      ask(channel, status === 204 ? '' : take(answer, ownKey))
       reportPlugins()
     })
     .catch(() => later(channel))
@@ -70,10 +72,10 @@ function makeAgent(settings, files) {
 }
 
 // Applies a configuration. Gives what the next question says if that fails; the one before stays in force.
-function take(answer) {
+function take(answer, ownKey) {
   var offered = answer.head.headers['osm-revision'] || ''
   try {
-    apply(JSON.decode(answer.body))
+    apply(JSON.decode(answer.body), ownKey)
     return ''
   } catch (error) {
     console.error('configuration ' + offered + ' refused: ' + error.message)

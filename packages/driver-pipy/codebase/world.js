@@ -20,15 +20,16 @@ import { shownCertificate } from './certificates.js'
  * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the world before, where the
  * settings are the same.
  *
+ * @param ownKey - PEM; goes with a certificate that comes without a key
  * @throws whatever is wrong with certificates and keys
  */
-export function makeWorld(config, before) {
+export function makeWorld(config, ownKey, before) {
   var now = Date.now()
   var credentials = config.credentials
   var world = {
     config,
     revision: config.revision,
-    certificate: credentials ? shownCertificate(credentials.chain, credentials.key) : null,
+    certificate: credentials ? shownCertificate(credentials.chain, credentials.key || ownKey) : null,
     further: readFurther(credentials),
     trusted: config.trust.roots.map((root) => new crypto.Certificate(root)),
     trustKey: JSON.stringify(config.trust),

@@ -15,7 +15,6 @@ export const unsupportedFeatures = {
   'plaintext-endpoints':
     'endpoints of services of the mesh are called over mutual TLS only; those without a sidecar get no traffic',
   'proxy-certificate-renewal': 'Pipy reads its proxy certificate once, when it starts',
-  'proxy-key-certificates': 'its codebase takes a certificate with its key, in one page of configuration',
   'query-matches':
     'its codebase does not take the query of a request apart; a route with such a condition holds for no request',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',

@@ -15,7 +15,7 @@ export interface PolicyDocument {
   /** As anybody may see it. */
   plain(): EncodedDocument
   /**
-   * With the certificate of the worker's own identity, private key included: for that worker alone, never kept where others look.
+   * With the certificate of the worker's own identity, and its private key unless the worker has it: for that worker alone, never kept where others look.
    *
    * @param further - what is to be had of {@link needs}; the document closes what needs another
    */
@@ -39,8 +39,12 @@ export function documentMaker(): DocumentMaker {
       refusals,
       needs,
       plain: () => encoded.plain,
-      with: ({ chain, privateKey }, further) =>
-        encoded.with({ chain, key: privateKey, ...furtherMember(byKey(needs, further)) }),
+      with: ({ chain, privateKey, key }, further) =>
+        encoded.with({
+          chain,
+          ...(key === 'proxy' ? {} : { key: privateKey }),
+          ...furtherMember(byKey(needs, further)),
+        }),
     }
   }
 }

@@ -14,6 +14,7 @@ export const standIn = documentStandIn(({ port, roots, credential }: StandInOpti
   return {
     async poll(has: string, refused: RefusedDocument | undefined): Promise<OfferedDocument | undefined | 'gone'> {
       const query = new URLSearchParams({
+        key: 'proxy',
         rev: has,
         ...(refused === undefined ? {} : { refused: refused.revision, error: refused.words }),
       })

@@ -371,8 +371,8 @@ export interface PipyConfig {
 export interface PipyCredentials {
   /** PEM, the leaf first. */
   readonly chain: string
-  /** PEM. */
-  readonly key: string
+  /** PEM. Absent: the chain is for the key of the certificate that the sidecar has polled with. */
+  readonly key?: string
   /** What the policy names besides, as far as it is to be had. What needs one that is not there is closed. */
   readonly further?: Readonly<Record<CredentialKey, FurtherCredential>>
 }

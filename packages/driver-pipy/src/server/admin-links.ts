@@ -50,7 +50,7 @@ export class AdminLinks {
       return
     }
     const peer = request.socket as TLSSocket // the server speaks TLS only
-    const session = await this.#authority.admit(peer, target.codebase)
+    const session = await this.#authority.admit(peer, { codebase: target.codebase })
     if ('status' in session) {
       this.#refuse(socket, peer, session)
       return

@@ -65,7 +65,7 @@ export class DocumentState {
 
   /** What the worker should have, without its private key. */
   plain(): EncodedDocument | undefined {
-    return this.#made?.document.plain()
+    return (this.#made ?? this.#wanted)?.document.plain()
   }
 
   setDocument(document: PolicyDocument, step: number): void {

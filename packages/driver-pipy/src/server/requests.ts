@@ -57,8 +57,10 @@ export class Requests {
       reply.header('allow', isPost ? 'GET, HEAD' : 'POST')
       return this.#refuse(socket, reply, this.#invalid(socket, 405, `that can only be ${isPost ? 'read' : 'written'}`))
     }
-    const codebase = 'codebase' in target ? target.codebase : undefined
-    const session = await this.#ports.authority.admit(socket, codebase)
+    const session = await this.#ports.authority.admit(socket, {
+      ...('codebase' in target && { codebase: target.codebase }),
+      ...(target.kind === 'config' && { hasKey: target.query.get('key') === 'proxy' }),
+    })
     if ('status' in session) return this.#refuse(socket, reply, session)
     session.heard()
     if (target.kind === 'plugins') return this.#plugins(request, reply, session)
@@ -143,6 +145,8 @@ export class Requests {
       const unusable = (query.get('unusable') ?? '').split(',').filter((key) => key !== '')
       const offer = await session.poll(has, patience.signal, unusable)
       const end = session.ended
+      // Not at once: two that share a certificate and differ in what they ask for would take the session from each other without end.
+      if (end === 'superseded') return await reply.code(503).type('text/plain').send('another session has begun\n')
       if (end === 'released' || end === 'workload-deleted') return await reply.code(403).send()
       if (offer === undefined) return await reply.code(204).send()
       const begun = performance.now()

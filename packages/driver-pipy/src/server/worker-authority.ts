@@ -14,6 +14,12 @@ interface Peer {
   readonly commonName: string | undefined
 }
 
+/** What matters of a request for whose it is. */
+interface RequestSubject {
+  readonly codebase?: string
+  readonly hasKey?: boolean
+}
+
 const FOREIGN: Refusal = {
   status: 403,
   reason: 'that is the codebase of another sidecar',
@@ -38,10 +44,10 @@ export class WorkerAuthority {
   /**
    * The session that a request belongs to.
    *
-   * @param codebase - name of the codebase that the request is about, if it is about one
+   * @param about - name of the codebase that the request is about, if it is about one; for a poll, whether the worker can use the key of its certificate
    */
-  async admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
-    const admitted = await this.#admit(socket, codebase)
+  async admit(socket: TLSSocket, about: RequestSubject = {}): Promise<WorkerSession | Refusal> {
+    const admitted = await this.#admit(socket, about)
     const commonName = this.commonNameOf(socket)
     return 'status' in admitted && commonName !== undefined ? { ...admitted, commonName } : admitted
   }
@@ -51,11 +57,11 @@ export class WorkerAuthority {
     return this.#peer(socket)?.commonName
   }
 
-  async #admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
+  async #admit(socket: TLSSocket, { codebase, hasKey }: RequestSubject): Promise<WorkerSession | Refusal> {
     const peer = this.#peer(socket)
     // The handshake looked at the time; connections live on.
     if (peer === undefined || this.#now() > peer.validTo) return EXPIRED
-    const session = await this.#sessions.of(peer.certificate)
+    const session = await this.#sessions.of(peer.certificate, hasKey)
     if ('status' in session) return session
     if (codebase !== undefined && codebase !== codebaseName(session.proxy)) return FOREIGN
     return this.#join(session, socket) ? session : CROWDED

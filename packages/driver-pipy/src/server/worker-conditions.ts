@@ -17,11 +17,16 @@ export class WorkerConditions {
     return [...this.#messages].map(([code, message]) => ({ code, message })).sort((a, b) => (a.code < b.code ? -1 : 1))
   }
 
-  /** @param message - undefined: that is not wrong any more */
-  set(code: PipyErrorCode, message: string | undefined): void {
-    if (this.#messages.get(code) === message) return
+  /**
+   * @param message - undefined: that is not wrong any more
+   * @returns true if that was not wrong before
+   */
+  set(code: PipyErrorCode, message: string | undefined): boolean {
+    const before = this.#messages.get(code)
+    if (before === message) return false
     if (message === undefined) this.#messages.delete(code)
     else this.#messages.set(code, message)
     this.#tell(this.list)
+    return before === undefined
   }
 }

@@ -23,6 +23,7 @@ import { PushClock } from './push-clock.js'
 import type { AdminLink, SessionEnd, SessionPorts } from './session-ports.js'
 import type { StatusReport } from './status-report.js'
 import { WaitingPolls } from './waiting-polls.js'
+import { type Asking, WorkerIdentity } from './worker-identity.js'
 import { WorkerRegistry } from './worker-registry.js'
 import { WorkerConditions } from './worker-conditions.js'
 import { WorkerCredentials } from './worker-credentials.js'
@@ -40,6 +41,7 @@ export class WorkerSession {
   readonly downloads = new DownloadTracker()
   readonly #ports: SessionPorts
   readonly #over = new AbortController()
+  readonly #identity: WorkerIdentity
   readonly #documents: DocumentState
   readonly #tracker: DocumentTracker
   readonly #workers = new WorkerRegistry(limits.silenceMs)
@@ -57,12 +59,13 @@ export class WorkerSession {
   #acknowledged: string | undefined
   #refusal: { readonly revision: string; readonly words: string } | undefined
   #overdue = false
-  #duplicates = false
 
-  constructor(proxy: ProxyRef, certificates: readonly string[], ports: SessionPorts) {
+  /** @param accepted - that of the certificates by which the host has accepted the worker */
+  constructor(proxy: ProxyRef, accepted: string, certificates: ReadonlySet<string>, ports: SessionPorts) {
     this.proxy = proxy
-    this.certificates = new Set(certificates)
+    this.certificates = certificates
     this.#ports = ports
+    this.#identity = new WorkerIdentity(proxy, ports.certificates, accepted)
     this.#documents = new DocumentState(ports.now, limits.credentialPatienceMs)
     this.#tracker = new DocumentTracker(proxy.session)
     this.#conditions = new WorkerConditions((conditions) => this.#observe(conditions))
@@ -87,7 +90,7 @@ export class WorkerSession {
     }
   }
 
-  /** Why the session ended; undefined while it lasts. */
+  /** Why; undefined while it lasts. */
   get ended(): SessionEnd | undefined {
     return this.#end
   }
@@ -104,6 +107,11 @@ export class WorkerSession {
     for (const link of this.#links.splice(0)) link.close()
     this.#over.abort()
     this.#changes.announce()
+  }
+
+  /** @returns false if a worker that asks so for its configuration needs another session */
+  suits(asking: Asking): boolean {
+    return this.#identity.suits(asking)
   }
 
   /** What stands on the debug page. */
@@ -128,7 +136,7 @@ export class WorkerSession {
     }
   }
 
-  /** The document that the worker should have, without its private key. Undefined while there is no policy. */
+  /** The document that the worker should have, without keys. Undefined while there is no policy. */
   plainDocument(): EncodedDocument | undefined {
     return this.#documents.plain()
   }
@@ -191,7 +199,7 @@ export class WorkerSession {
     this.#acknowledge()
     while (this.#documents.next(has) === undefined && !signal.aborted && this.#end === undefined)
       await this.#changes.next(signal)
-    // A worker that waited was there, however long it took.
+    // It was there, however long it took.
     this.heard()
     answered()
     return this.#end === undefined ? this.#documents.next(has) : undefined
@@ -250,19 +258,11 @@ export class WorkerSession {
   }
 
   #countWorkers(now: number): void {
-    const duplicates = this.#workers.count(now) > 1
-    if (duplicates && !this.#duplicates) {
-      this.#ports.metrics.duplicate()
-      this.#ports.logger.error(
-        { code: 'OSM_PIPY_DUPLICATE_WORKER', proxy: this.proxy.uuid, identity: this.proxy.identity },
-        'several workers use the certificate of one proxy',
-      )
-    }
-    this.#duplicates = duplicates
-    this.#conditions.set(
-      'OSM_PIPY_DUPLICATE_WORKER',
-      duplicates ? `${this.#workers.count(now)} workers use its certificate` : undefined,
-    )
+    const [code, count] = ['OSM_PIPY_DUPLICATE_WORKER', this.#workers.count(now)] as const
+    if (!this.#conditions.set(code, count > 1 ? `${count} workers use its certificate` : undefined)) return
+    this.#ports.metrics.duplicate()
+    const { uuid, identity } = this.proxy
+    this.#ports.logger.error({ code, proxy: uuid, identity }, 'several workers use the certificate of one proxy')
   }
 
   #judgePlugins(): void {
@@ -360,7 +360,7 @@ export class WorkerSession {
   }
 
   async #followIdentity(): Promise<void> {
-    for await (const credential of this.#ports.certificates.identity(this.proxy, this.#over.signal)) {
+    for await (const credential of this.#identity.follow(this.#over.signal)) {
       this.#documents.setCredential(credential)
       this.#acknowledge()
       this.#changes.announce()

@@ -43,19 +43,22 @@ export class WorkerSessions {
   }
 
   /**
-   * The session of anyone who holds a certificate, begun if there is none.
+   * The session of anyone who holds a certificate, begun if there is none, or none that suits.
    *
    * @param peer - DER of the leaf that TLS has verified
+   * @param hasKey - for a poll: whether the worker can use the key of that certificate
    */
-  async of(peer: Uint8Array): Promise<WorkerSession | Refusal> {
+  async of(peer: Uint8Array, hasKey?: boolean): Promise<WorkerSession | Refusal> {
     const certificate = createHash('sha256').update(peer).digest('base64')
-    const session = this.#byCertificate.get(certificate)
-    if (session !== undefined) return session
-    const asked = this.#asking.get(certificate)
-    if (asked !== undefined) return asked
-    const asking = this.#begin(certificate, peer).finally(() => this.#asking.delete(certificate))
-    this.#asking.set(certificate, asking)
-    return asking
+    for (;;) {
+      const asked = this.#asking.get(certificate)
+      const session = asked === undefined ? this.#byCertificate.get(certificate) : await asked
+      if (session !== undefined && 'status' in session) return session
+      if (session !== undefined && (hasKey === undefined || session.suits({ certificate, hasKey }))) return session
+      if (this.#asking.has(certificate)) continue
+      const asking = this.#begin(certificate, peer).finally(() => this.#asking.delete(certificate))
+      this.#asking.set(certificate, asking)
+    }
   }
 
   /** Looks after every worker; to be called now and then. */
@@ -98,9 +101,9 @@ export class WorkerSessions {
       }
       // The host has ended the other one; a worker whose certificate was replaced uses both until it starts again.
       const before = this.#byName.get(proxy.commonName)
-      const certificates = [...(before?.certificates ?? []), certificate]
+      const certificates = new Set([...(before?.certificates ?? []), certificate])
       before?.end('superseded')
-      const session = new WorkerSession(proxy, certificates, this.#ports)
+      const session = new WorkerSession(proxy, certificate, certificates, this.#ports)
       this.#add(session)
       return session
     } catch (error) {

@@ -1,0 +1,3 @@
+import { describeOwnKeys } from '../dataplane/support/describe-own-keys.js'
+
+describeOwnKeys('pipy')
