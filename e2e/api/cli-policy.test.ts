@@ -117,6 +117,22 @@ describe('osm policy check-pods and check-conflicts', () => {
     }
   })
 
+  it('translates a TrafficSplit of the cluster to an HTTPRoute', async () => {
+    await objects.apply(`apiVersion: split.smi-spec.io/v1alpha4
+kind: TrafficSplit
+metadata: { name: server, namespace: ${shop} }
+spec: { service: server, backends: [{ service: server, weight: 1 }] }
+`)
+    const { code, stdout } = await osm('migrate', 'policy', '--to', 'gateway-api', '-n', shop, '-o', 'json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      routes: [
+        { metadata: { name: 'server' }, spec: { rules: [{ backendRefs: [{ name: 'server', port: 80, weight: 1 }] }] } },
+      ],
+      problems: [],
+    })
+    expect(code).toBe(0)
+  })
+
   it('shows what a file and a deletion would change in the cluster, and applies nothing', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'osm-diff-'))
     const file = join(folder, 'strangers.yaml')

@@ -73,7 +73,7 @@ export function publishedReports() {
 }
 
 /**
- * The page with the table of these reports in the place of the table that it has.
+ * The page with the table of these reports instead of the one that it has.
  * @param {string} page
  * @param {readonly Report[]} all
  */

@@ -38,6 +38,13 @@ export const cliErrorCodes = {
   OSM_CLI_DASHBOARD_PORT: 'the page of osm dashboard cannot be served on the port',
   OSM_CLI_DASHBOARD_BUSY: 'too many questions of osm dashboard wait for an answer',
   OSM_CLI_ROLLBACK: 'sidecars do not trust the former root any more, so that going back to it would cut traffic',
+  OSM_CLI_ROUTE_PROTOCOL:
+    'a port of a TrafficSplit does not speak HTTP, so that no HTTPRoute replaces the TrafficSplit there',
+  OSM_CLI_ROUTE_ORDER: 'matches of TrafficSplits apply in another order as matches of an HTTPRoute',
+  OSM_CLI_ROUTE_REFERENCE:
+    'a TrafficSplit refers to a Service, a port or an HTTPRouteGroup that does not exist; its HTTPRoute leaves it out',
+  OSM_CLI_ROUTE_TAKEN: 'an HTTPRoute is attached to the Service port of a TrafficSplit already, and holds there',
+  OSM_CLI_ROUTE_LIMIT: 'the TrafficSplits of a Service say more than an HTTPRoute can',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

@@ -16,6 +16,7 @@ import { addInstall } from './commands/install.js'
 import { addMachine } from './commands/machine.js'
 import { addMesh } from './commands/mesh.js'
 import { addMetrics } from './commands/metrics.js'
+import { addMigratePolicy } from './commands/migrate-policy.js'
 import { addNamespace } from './commands/namespace.js'
 import { addPolicyCan } from './commands/policy-can.js'
 import { addPolicyCheckConflicts, addPolicyCheckPods } from './commands/policy-check.js'
@@ -76,6 +77,9 @@ Try it:
   addPolicyShow(policy, host)
   addPolicyCheckPods(policy, host)
   addPolicyCheckConflicts(policy, host)
+
+  const migrate = program.command('migrate').description('translate objects to another interface')
+  addMigratePolicy(migrate, host)
 
   const driver = program.command('driver').description('inspect sidecar drivers, and migrate between them')
   addDriverList(driver, host)

@@ -1,0 +1,293 @@
+import {
+  dialledPorts,
+  type HTTPRouteMatch,
+  type HTTPMatch,
+  type KindMap,
+  objectKey,
+  objectRef,
+  portProtocol,
+  type Problem,
+  type Snapshot,
+  type SnapshotFeed,
+  splitApexName,
+} from '@osm-ts/core'
+
+import type { CliErrorCode } from '../errors.js'
+import { reorderedMatches, type OrderedMatch } from './route-order.js'
+
+type Split = KindMap['TrafficSplit']
+type Service = KindMap['Service']
+
+/** Limits of the definition of HTTPRoutes. */
+const MAX_RULES = 16
+const MAX_MATCHES = 64
+const MAX_ALL_MATCHES = 128
+const MAX_BACKENDS = 16
+const MAX_WEIGHT = 1_000_000
+const MAX_PATH_LENGTH = 1_024
+
+/** An HTTPRoute that does what TrafficSplits do at one port of a Service. */
+export interface RouteManifest {
+  readonly apiVersion: 'gateway.networking.k8s.io/v1'
+  readonly kind: 'HTTPRoute'
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly spec: {
+    readonly parentRefs: readonly {
+      readonly group: ''
+      readonly kind: 'Service'
+      readonly name: string
+      readonly port: number
+    }[]
+    readonly rules: readonly RuleManifest[]
+  }
+}
+
+interface RuleManifest {
+  readonly matches?: readonly HTTPRouteMatch[]
+  readonly backendRefs: readonly { readonly name: string; readonly port: number; readonly weight?: number }[]
+}
+
+/** What becomes of the TrafficSplits of a mesh. */
+export interface RouteMigration {
+  /** Sorted by namespace and name. */
+  readonly routes: readonly RouteManifest[]
+  /** What HTTPRoutes cannot say, or say differently. */
+  readonly problems: readonly Problem[]
+}
+
+/** Where objects are read. */
+export interface SplitMesh {
+  readonly snapshot: Snapshot
+  readonly locate: SnapshotFeed['locate']
+}
+
+/** Translates the TrafficSplits of a namespace, or of all, to HTTPRoutes. The TrafficSplits apply as the controller applies them. */
+export function routesOfSplits(mesh: SplitMesh, namespace?: string): RouteMigration {
+  const { snapshot } = mesh
+  const splits =
+    namespace === undefined ? snapshot.list('TrafficSplit') : snapshot.byNamespace('TrafficSplit', namespace)
+  const problems: Problem[] = []
+  const found = new Map<string, Split[]>()
+  for (const split of splits) {
+    const { namespace: own } = split.metadata
+    const [, second = own] = split.spec.service.split('.')
+    // A split that names a service of another namespace has no effect.
+    if (second !== own) continue
+    const apex = `${own}/${splitApexName(split.spec.service)}`
+    found.set(apex, [...(found.get(apex) ?? []), split])
+  }
+  const routes = [...found.values()].flatMap((ofApex) => new ApexMigration(mesh, ofApex, problems).routes())
+  return { routes, problems }
+}
+
+/** What a TrafficSplit is at one port of its apex. */
+interface SplitRule {
+  readonly rule: RuleManifest
+  readonly ordered: readonly OrderedMatch<Split>[]
+}
+
+/** TrafficSplits of one apex. */
+class ApexMigration {
+  readonly #mesh: SplitMesh
+  /** In the order in which they apply: those with matches by name, then the first without. */
+  readonly #splits: readonly Split[]
+  readonly #problems: Problem[]
+
+  constructor(mesh: SplitMesh, splits: readonly Split[], problems: Problem[]) {
+    const isLimited = ({ spec }: Split): boolean => (spec.matches ?? []).length > 0
+    this.#mesh = mesh
+    this.#splits = [...splits.filter(isLimited), ...splits.filter((split) => !isLimited(split)).slice(0, 1)]
+    this.#problems = problems
+  }
+
+  routes(): readonly RouteManifest[] {
+    const [first] = this.#splits
+    if (first === undefined) return []
+    const { namespace } = first.metadata
+    const name = splitApexName(first.spec.service)
+    const apex = this.#mesh.snapshot.get('Service', namespace, name)
+    if (apex === undefined) {
+      for (const split of this.#splits)
+        this.#report(split, 'OSM_CLI_ROUTE_REFERENCE', 'spec.service', `there is no Service ${namespace}/${name}`)
+      return []
+    }
+    const ports = httpPorts(apex)
+    this.#reportOthers(apex)
+    return ports.flatMap((port) => {
+      const own = ports.length === 1 ? name : `${name}-${port.port}`
+      return this.#routeOf(apex, port, own)
+    })
+  }
+
+  /** Ports that an HTTPRoute cannot be attached to. */
+  #reportOthers(apex: Service): void {
+    const http = new Set(httpPorts(apex).map(({ port }) => port))
+    const others = dialledPorts(apex).filter(({ port }) => !http.has(port))
+    if (others.length === 0) return
+    const numbers = others.map(({ port }) => port).join(', ')
+    for (const split of this.#splits)
+      if ((split.spec.matches ?? []).length === 0)
+        this.#report(
+          split,
+          'OSM_CLI_ROUTE_PROTOCOL',
+          'spec.service',
+          `ports without HTTP have no HTTPRoute: keep the TrafficSplit for ${numbers}`,
+        )
+  }
+
+  #routeOf(apex: Service, port: HttpPort, wanted: string): readonly RouteManifest[] {
+    const { namespace, name } = apex.metadata
+    const [split] = this.#splits
+    if (split === undefined) return []
+    const attached = this.#mesh.snapshot
+      .byNamespace('HTTPRoute', namespace)
+      .find(({ spec }) => spec.parentRefs.some((parent) => isParent(parent, apex, port.port)))
+    if (attached !== undefined) {
+      const message = `HTTPRoute ${namespace}/${attached.metadata.name} is attached to port ${port.port} already, and holds`
+      this.#report(split, 'OSM_CLI_ROUTE_TAKEN', 'spec.service', message)
+      return []
+    }
+    const parts = this.#splits.flatMap((each) => this.#rulesOf(each, port))
+    if (parts.length === 0) return []
+    for (const { split: later, field } of reorderedMatches(parts.flatMap(({ ordered }) => ordered)))
+      this.#report(
+        later,
+        'OSM_CLI_ROUTE_ORDER',
+        field,
+        `at port ${port.port}, its HTTPRoute prefers a later match to an earlier one: requests that both match may go elsewhere`,
+      )
+    const isWhole = parts.some(({ rule }) => rule.matches === undefined)
+    const rules: readonly RuleManifest[] = [
+      ...parts.map(({ rule }) => rule),
+      ...(isWhole ? [] : [{ backendRefs: [{ name, port: port.port }] }]),
+    ]
+    if (isTooLarge(rules)) {
+      const message = `at port ${port.port}, an HTTPRoute takes at most ${MAX_RULES} rules, ${MAX_MATCHES} matches and ${MAX_BACKENDS} backends in each, ${MAX_ALL_MATCHES} matches in all, weights up to ${MAX_WEIGHT}, and ${MAX_PATH_LENGTH} characters in a path`
+      this.#report(split, 'OSM_CLI_ROUTE_LIMIT', 'spec', message)
+      return []
+    }
+    const isTaken = this.#mesh.snapshot.get('HTTPRoute', namespace, wanted) !== undefined
+    return [
+      {
+        apiVersion: 'gateway.networking.k8s.io/v1',
+        kind: 'HTTPRoute',
+        metadata: { name: isTaken ? `${wanted}-split` : wanted, namespace },
+        spec: { parentRefs: [{ group: '', kind: 'Service', name, port: port.port }], rules },
+      },
+    ]
+  }
+
+  #rulesOf(split: Split, apexPort: HttpPort): readonly SplitRule[] {
+    const backendRefs = this.#backendsOf(split, apexPort)
+    if (backendRefs.length === 0) return []
+    if ((split.spec.matches ?? []).length === 0) return [{ rule: { backendRefs }, ordered: [] }]
+    const ordered = this.#matchesOf(split)
+    if (ordered.length === 0) return []
+    return [{ rule: { matches: ordered.map(({ match }) => match), backendRefs }, ordered }]
+  }
+
+  /** Each backend on its port of the same number, else on the one of the same name. */
+  #backendsOf(split: Split, apexPort: HttpPort): RuleManifest['backendRefs'] {
+    const { namespace } = split.metadata
+    return split.spec.backends.flatMap(({ service: name, weight }, index) => {
+      const field = `spec.backends[${index}].service`
+      const lost = (reason: string): readonly [] => {
+        this.#report(split, 'OSM_CLI_ROUTE_REFERENCE', field, `${reason}; its share goes to the others`)
+        return []
+      }
+      const service = this.#mesh.snapshot.get('Service', namespace, name)
+      if (service === undefined) return lost(`there is no Service ${namespace}/${name}`)
+      const ports = httpPorts(service)
+      const port =
+        ports.find((candidate) => candidate.port === apexPort.port) ??
+        ports.find((candidate) => candidate.name !== undefined && candidate.name === apexPort.name)
+      if (port === undefined)
+        return lost(`Service ${namespace}/${name} has no HTTP port that fits port ${apexPort.port}`)
+      return [{ name, port: port.port, weight }]
+    })
+  }
+
+  #matchesOf(split: Split): readonly OrderedMatch<Split>[] {
+    const { namespace } = split.metadata
+    const seen = new Set<string>()
+    return (split.spec.matches ?? []).flatMap(({ name }, index) => {
+      // A group that is named twice counts once.
+      if (seen.has(name)) return []
+      seen.add(name)
+      const field = `spec.matches[${index}].name`
+      const group = this.#mesh.snapshot.get('HTTPRouteGroup', namespace, name)
+      if (group !== undefined)
+        return group.spec.matches.flatMap((source) => routeMatches(source).map((match) => ({ match, split, field })))
+      const message = `there is no HTTPRouteGroup ${namespace}/${name}; it stands for no request`
+      this.#report(split, 'OSM_CLI_ROUTE_REFERENCE', field, message)
+      return []
+    })
+  }
+
+  #report(split: Split, code: CliErrorCode, field: string, message: string): void {
+    const isKnown = this.#problems.some(
+      (known) => known.message === message && known.field === field && known.object?.name === split.metadata.name,
+    )
+    if (isKnown) return
+    const origin = this.#mesh.locate(objectKey(split), field)
+    const severity = code === 'OSM_CLI_ROUTE_REFERENCE' || code === 'OSM_CLI_ROUTE_TAKEN' ? 'warning' : 'error'
+    this.#problems.push({ code, severity, message, object: objectRef(split), field, ...(origin && { origin }) })
+  }
+}
+
+interface HttpPort {
+  readonly port: number
+  readonly name: string | undefined
+}
+
+function httpPorts(service: Service): readonly HttpPort[] {
+  return dialledPorts(service).flatMap(({ port, name, appProtocol }) => {
+    const { protocol } = portProtocol({ ...(name !== undefined && { name }), ...(appProtocol && { appProtocol }) })
+    return ['http', 'http2', 'grpc'].includes(protocol) ? [{ port, name }] : []
+  })
+}
+
+function isParent(parent: KindMap['HTTPRoute']['spec']['parentRefs'][number], service: Service, port: number): boolean {
+  const { group, kind, namespace = service.metadata.namespace, name, port: number = port } = parent
+  return (
+    group === '' &&
+    kind === 'Service' &&
+    namespace === service.metadata.namespace &&
+    name === service.metadata.name &&
+    number === port
+  )
+}
+
+/** One for each method: a match of an HTTPRoute has one method or any. */
+function routeMatches({ pathRegex = '', methods = [], headers = [] }: HTTPMatch): readonly HTTPRouteMatch[] {
+  // Of equal names the last holds.
+  const values = new Map(
+    headers.flatMap((entry) => Object.entries(entry).map(([name, value]) => [name.toLowerCase(), value] as const)),
+  )
+  const common: HTTPRouteMatch = {
+    ...(pathRegex === '' || pathRegex === '.*' ? {} : { path: { type: typeOf(pathRegex), value: pathRegex } }),
+    ...(values.size === 0
+      ? {}
+      : { headers: [...values].map(([name, value]) => ({ type: typeOf(value), name, value })) }),
+  }
+  if (methods.length === 0) return [common]
+  const named = [...new Set(methods)].flatMap((method) => (method === '*' ? [] : [{ ...common, method }]))
+  return named.length < new Set(methods).size ? [common] : named
+}
+
+/** Every implementation of the Gateway API compares texts; expressions are its own matter. */
+function typeOf(expression: string): 'Exact' | 'RegularExpression' {
+  return /[\\.+*?()|[\]{}^$]/.test(expression) || expression === '' ? 'RegularExpression' : 'Exact'
+}
+
+function isTooLarge(rules: readonly RuleManifest[]): boolean {
+  const counts = rules.map(({ matches = [] }) => matches.length)
+  return (
+    rules.length > MAX_RULES ||
+    counts.some((count) => count > MAX_MATCHES) ||
+    counts.reduce((sum, count) => sum + count, 0) > MAX_ALL_MATCHES ||
+    rules.some(({ backendRefs }) => backendRefs.length > MAX_BACKENDS) ||
+    rules.some(({ backendRefs }) => backendRefs.some(({ weight = 1 }) => weight > MAX_WEIGHT)) ||
+    rules.some(({ matches = [] }) => matches.some(({ path }) => (path?.value.length ?? 0) > MAX_PATH_LENGTH))
+  )
+}
