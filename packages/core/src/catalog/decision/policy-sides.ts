@@ -7,7 +7,7 @@ import { inboundPart } from '../policy/access/inbound.js'
 import { sameName, servicePortKey, type ServicePortRef } from '../policy/parts/keys.js'
 import type { PolicyPart } from '../policy/parts/policy-part.js'
 import { scopeOf } from '../policy/parts/reach.js'
-import { rootSet } from '../policy/parts/sets.js'
+import { rootSet, upstreamReaders } from '../policy/parts/sets.js'
 import { outboundPart } from '../policy/routing/outbound.js'
 import { serviceModel } from '../policy/upstreams/services.js'
 import { upstreamOfPort, upstreamPart } from '../policy/upstreams/upstreams.js'
@@ -42,7 +42,7 @@ export class PolicySides {
     const setOf = (of: 'outbound' | 'upstream', readers: string): PolicyPart<SetPart> | undefined =>
       this.#computation.read(rootSet, { of, scope, readers })
     const own = memberOf<OutboundPart>(setOf('outbound', account.namespace), servicePortKey(called))
-    const upstreams = setOf('upstream', '')
+    const upstreams = setOf('upstream', this.#computation.read(upstreamReaders, account.namespace) ?? '')
     return {
       hasRoute: own !== undefined,
       outbound: own?.part ?? shared.part,

@@ -104,6 +104,7 @@ export const indexInputs: { readonly [N in IndexName]: StateInput<string, Names>
   splitsByApex: index('splitsByApex'),
   splitsByBackend: index('splitsByBackend'),
   routesByParent: index('routesByParent'),
+  routesByConsumer: index('routesByConsumer'),
   routesByBackend: index('routesByBackend'),
   ingressByService: index('ingressByService'),
   accessByService: index('accessByService'),

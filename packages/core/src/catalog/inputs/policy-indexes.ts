@@ -6,6 +6,7 @@ import { nameKey, sortedUnique, type NamespacedName } from '../policy/parts/keys
 import {
   apexOf,
   backendsOf,
+  consumersOf,
   destinationOf,
   egressSourcesOf,
   gatewayServicesOf,
@@ -25,6 +26,7 @@ export interface IndexedBy {
   readonly splitsByApex: KindMap['TrafficSplit']
   readonly splitsByBackend: KindMap['TrafficSplit']
   readonly routesByParent: KindMap['HTTPRoute']
+  readonly routesByConsumer: KindMap['HTTPRoute']
   readonly routesByBackend: KindMap['HTTPRoute']
   readonly ingressByService: KindMap['IngressBackend']
   readonly accessByService: KindMap['AccessControl']
@@ -62,6 +64,7 @@ const indexDefinitions: IndexDefinitions = {
   },
   splitsByBackend: { kind: 'TrafficSplit', keysOf: (split) => names(backendsOf(split)) },
   routesByParent: { kind: 'HTTPRoute', keysOf: (route) => names(parentsOf(route)) },
+  routesByConsumer: { kind: 'HTTPRoute', keysOf: consumersOf },
   routesByBackend: { kind: 'HTTPRoute', keysOf: (route) => names(routeBackendsOf(route)) },
   ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
@@ -98,6 +101,7 @@ export class PolicyIndexes {
       splitsByApex: create(indexDefinitions.splitsByApex.keysOf),
       splitsByBackend: create(indexDefinitions.splitsByBackend.keysOf),
       routesByParent: create(indexDefinitions.routesByParent.keysOf),
+      routesByConsumer: create(indexDefinitions.routesByConsumer.keysOf),
       routesByBackend: create(indexDefinitions.routesByBackend.keysOf),
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       accessByService: create(indexDefinitions.accessByService.keysOf),
@@ -128,6 +132,7 @@ export class PolicyIndexes {
       splitsByApex: splitsByApex.with(splits),
       splitsByBackend: splitsByBackend.with(splits),
       routesByParent: this.#indexes.routesByParent.with(routes),
+      routesByConsumer: this.#indexes.routesByConsumer.with(routes),
       routesByBackend: this.#indexes.routesByBackend.with(routes),
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),

@@ -35,11 +35,19 @@ export function backendsOf(split: KindMap['TrafficSplit']): readonly MeshService
   return split.spec.backends.map(({ service }) => ({ namespace, name: service }))
 }
 
-/** Services that a route is attached to, in the order of the object. */
+/** Services of its own namespace that a route is attached to, in the order of the object. */
 export function parentsOf({ metadata, spec }: KindMap['HTTPRoute']): readonly MeshService[] {
   return spec.parentRefs
     .filter((parent) => isService(parent) && (parent.namespace ?? metadata.namespace) === metadata.namespace)
     .map(({ name }) => ({ namespace: metadata.namespace, name }))
+}
+
+/** The namespace of a route that says how its own workloads call Services of others; none for other routes. */
+export function consumersOf({ metadata, spec }: KindMap['HTTPRoute']): readonly string[] {
+  const isOfOthers = spec.parentRefs.some(
+    (parent) => isService(parent) && (parent.namespace ?? metadata.namespace) !== metadata.namespace,
+  )
+  return isOfOthers ? [metadata.namespace] : []
 }
 
 /** Services that get requests or copies from a route, in the order of the object; a service may be named more than once. */

@@ -48,7 +48,7 @@ export interface RouteRule {
 /** What a route of the Gateway API says. */
 export interface RouteAnalysis {
   readonly rules: readonly RouteRule[]
-  /** Ports of services that the route is attached to. */
+  /** Ports of services that the route is attached to. Those of other namespaces are for callers of the namespace of the route alone. */
   readonly ports: readonly ServicePortRef[]
   /** RFC 3339; empty if unknown. */
   readonly createdAt: string
@@ -85,10 +85,6 @@ function parentPorts(context: Context, route: Route, problems: ProblemList): rea
     const service = { namespace, name }
     const refuse = (message: string): void => {
       problems.error('OSM_POLICY_ROUTE_PARENT', field, `${message}; the route does not apply there`)
-    }
-    if (namespace !== own) {
-      refuse(`Service ${nameKey(service)} is in another namespace than the route`)
-      continue
     }
     const ports = context.get(serviceModel, service)?.ports
     if (ports === undefined) {
@@ -127,7 +123,7 @@ function translateRule(
   const faults = new RuleFaults(problems, ANSWERED_500)
   const { changes, mirrors } = translateFilters(rule.filters, { field: `${field}.filters`, matches: written }, faults)
   const timeoutMs = timeoutOf(rule.timeouts, `${field}.timeouts`, faults)
-  const references = { context, namespace: route.metadata.namespace, problems }
+  const references = { context, route, problems }
   const copies = mirrors.flatMap(({ mirror, field: at }): readonly RouteCopies[] => {
     const port = backendPort(references, mirror.backendRef, `${at}.backendRef`, 'nothing is copied')
     const perMillion = shareOf(mirror)
@@ -181,8 +177,7 @@ function shareOf({
 
 interface References {
   readonly context: Context
-  /** Of the route. */
-  readonly namespace: string
+  readonly route: Route
   readonly problems: ProblemList
 }
 
@@ -196,11 +191,12 @@ interface BackendReference {
 
 /** The port that a reference leads to; undefined, with a problem, if it leads nowhere. */
 function backendPort(
-  { context, namespace: own, problems }: References,
+  { context, route, problems }: References,
   reference: BackendReference,
   field: string,
   effect: string,
 ): ServicePortRef | undefined {
+  const own = route.metadata.namespace
   const { name, namespace = own, port } = reference
   const service = { namespace, name }
   if (!isService(reference)) {
@@ -209,7 +205,8 @@ function backendPort(
     return undefined
   }
   const crossing = { from: { kind: 'HTTPRoute', namespace: own }, to: { kind: 'Service', namespace, name } } as const
-  if (!mayConcern(context, crossing)) {
+  // A namespace that calls a Service needs no consent to say so in a route of its own.
+  if (!isParent(route, service) && !mayConcern(context, crossing)) {
     problems.error('OSM_SPEC_REF_NOT_PERMITTED', field, refusedReference(crossing, effect))
     return undefined
   }
@@ -230,6 +227,13 @@ function backendPort(
     return undefined
   }
   return { ...service, port: found.port }
+}
+
+function isParent({ metadata, spec }: Route, service: NamespacedName): boolean {
+  return spec.parentRefs.some(
+    (parent) =>
+      isService(parent) && sameName({ namespace: parent.namespace ?? metadata.namespace, name: parent.name }, service),
+  )
 }
 
 /** True if a service gets requests or copies from a route. */

@@ -6,13 +6,15 @@ import {
   type OutboundMatch,
 } from '@osm-ts/driver-api/policy'
 
-import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
+import { deepEqual, defineQuery, textKey, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { indexInputs } from '../../inputs/inputs.js'
 import {
+  calledPortKey,
   nameKey,
   servicePortKey,
   targetPortKey,
+  type CalledPortRef,
   type NamespacedName,
   type ServicePortRef,
   type TargetPortRef,
@@ -57,10 +59,28 @@ export interface GatewayRoutes {
   readonly problems: readonly PolicyProblem[]
 }
 
-/** The routes of the Gateway API at a service port, in the order in which they apply; undefined if none is attached to it. */
-export const gatewayRoutes = defineQuery<CatalogState, ServicePortRef, GatewayRoutes | undefined>({
+/** Ports of services of other namespaces for which a namespace has routes of its own. */
+export const consumedPorts = defineQuery<CatalogState, string, readonly ServicePortRef[]>({
+  name: 'consumed-ports',
+  keyOf: textKey,
+  equal: deepEqual,
+  compute: (context, readers) => {
+    const ports = context
+      .get(indexInputs.routesByConsumer, readers)
+      .flatMap((route) => context.get(routeAnalysis, route)?.ports ?? [])
+      .filter(({ namespace }) => namespace !== readers)
+    const found = new Map(ports.map((port) => [servicePortKey(port), port]))
+    return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port)
+  },
+})
+
+/**
+ * The routes of the Gateway API at a service port, in the order in which they apply; undefined if none is attached to it. They are those of the namespace
+ * of the service, or of the one of the callers if that is given: these replace the others for its callers.
+ */
+export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRoutes | undefined>({
   name: 'gateway-routes',
-  keyOf: servicePortKey,
+  keyOf: calledPortKey,
   equal: deepEqual,
   compute: (context, key) => {
     const attached = attachedRoutes(context, key)
@@ -100,9 +120,13 @@ interface AttachedRoute {
 }
 
 /** In the order in which they have a claim. */
-function attachedRoutes(context: Context, port: ServicePortRef): readonly AttachedRoute[] {
-  return context
-    .get(indexInputs.routesByParent, nameKey(port))
+function attachedRoutes(context: Context, port: CalledPortRef): readonly AttachedRoute[] {
+  const { readers } = port
+  const candidates =
+    readers === undefined
+      ? context.get(indexInputs.routesByParent, nameKey(port))
+      : context.get(indexInputs.routesByConsumer, readers)
+  return candidates
     .flatMap((route): readonly AttachedRoute[] => {
       const analysis = context.get(routeAnalysis, route)
       const isAttached = analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port))

@@ -11,6 +11,12 @@ export interface ServicePortRef extends MeshService {
   readonly port: number
 }
 
+/** A service port as workloads of a namespace call it. */
+export interface CalledPortRef extends ServicePortRef {
+  /** Namespace of the callers; absent for those of which no namespace has routes of its own for the service. */
+  readonly readers?: string
+}
+
 /** A service by the port of its workloads. */
 export interface TargetPortRef extends MeshService {
   readonly targetPort: number
@@ -24,6 +30,16 @@ export interface ServedPortRef extends ServicePortRef, TargetPortRef {
 /** `<namespace>/<service>|<port>`: id of `outbound` parts. */
 export function servicePortKey(ref: ServicePortRef): string {
   return `${nameKey(ref)}|${ref.port}`
+}
+
+/** Key of the queries about a called port. */
+export function calledPortKey(ref: CalledPortRef): string {
+  return `${servicePortKey(ref)}${readersKey(ref)}`
+}
+
+/** Text form of the callers. No namespace is called so. */
+export function readersKey({ readers }: { readonly readers?: string }): string {
+  return readers === undefined ? '' : `<${readers}`
 }
 
 /** `<namespace>/<service>|<targetPort>`: id of `inbound`, `upstream` and `endpoints` parts. */

@@ -49,13 +49,14 @@ const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshServi
       .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
     const parents = direct
       .flatMap((service) =>
-        context
-          .get(indexInputs.routesByBackend, nameKey(service))
-          .map((route) => context.get(routeAnalysis, route))
+        context.get(indexInputs.routesByBackend, nameKey(service)).flatMap((route) => {
+          const analysis = context.get(routeAnalysis, route)
           // A route that may not refer to the service has nothing to do with those who call it.
-          .filter((route) => route !== undefined && leadsTo(route, service)),
+          if (analysis === undefined || !leadsTo(analysis, service)) return []
+          // Services of other namespaces than its own are a matter of callers of its namespace.
+          return analysis.ports.filter(({ namespace }) => [namespace, account.namespace].includes(route.namespace))
+        }),
       )
-      .flatMap((route) => route?.ports ?? [])
       .map(({ namespace, name }) => ({ namespace, name }))
     return uniqueNames([...direct, ...apexes, ...parents])
   },

@@ -1,11 +1,12 @@
-import type { ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import { compareText, type SetMemberKind, type SetPart, type SetRef } from '@osm-ts/driver-api/policy'
 
-import { defineQuery, type QueryContext } from '../../incremental/index.js'
+import { deepEqual, defineQuery, textKey, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { egressUpstreamSet, gatewaySet } from '../egress/egress-parts.js'
-import { nameKey, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
-import { calledParts, outboundPart } from '../routing/outbound.js'
+import { consumedPorts } from '../gateway/route-plan.js'
+import { calledBy, calledParts, outboundPart } from '../routing/outbound.js'
+import { nameKey, readersKey, sameName, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import {
   namespacesInScope,
@@ -20,8 +21,17 @@ import { endpointsFrame, upstreamPart } from '../upstreams/upstreams.js'
 type SetKind = Exclude<SetMemberKind, 'egress'>
 type Context = QueryContext<CatalogState>
 
-interface NamespaceSetRef extends ScopedNamespace {
+interface CalledNamespace extends ScopedNamespace {
+  /** Namespace of the readers, if it has routes of its own for services of the called one. */
+  readonly readers?: string
+}
+
+interface NamespaceSetRef extends CalledNamespace {
   readonly of: SetKind
+}
+
+function calledNamespaceKey(key: CalledNamespace): string {
+  return `${scopedNamespaceKey(key)}${readersKey(key)}`
 }
 
 /**
@@ -30,11 +40,12 @@ interface NamespaceSetRef extends ScopedNamespace {
  */
 const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPart> | undefined>({
   name: 'namespace-set',
-  keyOf: (key) => `${key.of} ${scopedNamespaceKey(key)}`,
+  keyOf: (key) => `${key.of} ${calledNamespaceKey(key)}`,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, { of, scope, namespace }) => {
-    const members = membersOf(context, of, { scope, namespace })
+  compute: (context, { of, ...called }) => {
+    const { namespace } = called
+    const members = membersOf(context, of, called)
     if (members.length === 0) return undefined
     return makePart<SetPart>(
       {
@@ -50,15 +61,49 @@ const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPa
   },
 })
 
-function membersOf(context: Context, of: SetKind, key: ScopedNamespace): readonly PolicyPart[] {
-  const called = context.get(servicesInScope, key).map((service) => context.get(calledParts, service))
-  // Services share upstreams: an apex those of its backends.
-  const members = new Map<string, PolicyPart | undefined>()
-  for (const { ports, upstreams } of called) {
-    if (of === 'outbound') for (const port of ports) members.set(servicePortKey(port), context.get(outboundPart, port))
-    else for (const upstream of upstreams) members.set(targetPortKey(upstream), upstreamMember(context, of, upstream))
-  }
-  return [...members.values()].filter((part) => part !== undefined).sort((a, b) => compareText(a.part.id, b.part.id))
+function membersOf(context: Context, of: SetKind, called: CalledNamespace): readonly PolicyPart[] {
+  const members =
+    of === 'outbound'
+      ? outboundMembers(context, called)
+      : context
+          .get(calledUpstreams, called)
+          .filter(({ namespace }) => namespace === called.namespace)
+          .map((upstream) => upstreamMember(context, of, upstream))
+  return sortedParts(members)
+}
+
+function outboundMembers(context: Context, called: CalledNamespace): readonly (PolicyPart | undefined)[] {
+  const ports = servicesOf(context, called).flatMap(({ readers, ...service }) =>
+    context.get(calledParts, calledBy(service, readers)).ports.map((port) => calledBy(port, readers)),
+  )
+  const distinct = new Map(ports.map((port) => [servicePortKey(port), port]))
+  return [...distinct.values()].map((port) => context.get(outboundPart, port))
+}
+
+/** Where calls to services of a namespace lead, each once: services share upstreams, an apex those of its backends. Some may be of other namespaces. */
+const calledUpstreams = defineQuery<CatalogState, CalledNamespace, readonly TargetPortRef[]>({
+  name: 'called-upstreams',
+  keyOf: calledNamespaceKey,
+  equal: deepEqual,
+  compute: (context, called) => {
+    const upstreams = servicesOf(context, called).flatMap((service) => context.get(calledParts, service).upstreams)
+    return [...new Map(upstreams.map((upstream) => [targetPortKey(upstream), upstream])).values()]
+  },
+})
+
+/** Services of a namespace, with the readers where these have routes of their own. */
+function servicesOf(
+  context: Context,
+  { readers, ...key }: CalledNamespace,
+): readonly (MeshService & { readonly readers?: string })[] {
+  const consumed = readers === undefined ? [] : context.get(consumedPorts, readers)
+  return context
+    .get(servicesInScope, key)
+    .map((service) => (consumed.some((port) => sameName(port, service)) ? calledBy(service, readers) : service))
+}
+
+function sortedParts(parts: readonly (PolicyPart | undefined)[]): readonly PolicyPart[] {
+  return parts.filter((part) => part !== undefined).sort((a, b) => compareText(a.part.id, b.part.id))
 }
 
 function upstreamMember(context: Context, of: 'upstream' | 'endpoints', key: TargetPortRef): PolicyPart | undefined {
@@ -69,7 +114,7 @@ function upstreamMember(context: Context, of: 'upstream' | 'endpoints', key: Tar
 export interface RootSetRef {
   readonly of: SetKind
   readonly scope: Scope
-  /** `outbound` sets: namespace of the readers, whose short names hold. */
+  /** Namespace of the readers: of `outbound` sets, whose short names hold; of others empty where the namespace has no routes of its own for services of others. */
   readonly readers: string
   /**
    * `upstream` and `endpoints` sets: an account whose ways out of the mesh belong to the set; absent where it has none, so that others can share the
@@ -86,18 +131,59 @@ export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart>
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, { of, scope, readers, egressOf }) => {
-    const nested = context.get(namespacesInScope, scope).flatMap((namespace) => {
-      const set = context.get(namespaceSet, { of, scope, namespace })
-      return set === undefined ? [] : [{ set, isShort: of === 'outbound' && namespace === readers }]
+    const called = calledNamespaces(context, scope, readers)
+    const nested = called.flatMap((each) => {
+      const set = context.get(namespaceSet, { of, ...each })
+      return set === undefined ? [] : [{ set, isShort: of === 'outbound' && each.namespace === readers }]
     })
     const outside = egressOf === undefined ? [] : waysOut(context, of, egressOf)
     const all = [...nested, ...outside.map((set) => ({ set, isShort: false }))]
-    if (all.length === 0) return undefined
+    const abroad = of === 'outbound' ? [] : upstreamsAbroad(context, of, { called, sets: nested.map(({ set }) => set) })
+    if (all.length === 0 && abroad.length === 0) return undefined
     const sets = all
       .map(({ set: { part, hash }, isShort }): SetRef => ({ hash, id: part.id, ...(isShort && { shortNames: true }) }))
       .sort((a, b) => compareText(a.id, b.id))
-    return makePart<SetPart>({ id: of, kind: 'set', members: [], of, sets }, { children: all.map(({ set }) => set) })
+    const members = abroad.map(({ part, hash }) => ({ hash, id: part.id }))
+    return makePart<SetPart>(
+      { id: of, kind: 'set', members, of, sets },
+      { children: [...all.map(({ set }) => set), ...abroad] },
+    )
   },
+})
+
+function calledNamespaces(context: Context, scope: Scope, readers: string): readonly CalledNamespace[] {
+  const consumed = new Set(context.get(consumedPorts, readers).map(({ namespace }) => namespace))
+  return context
+    .get(namespacesInScope, scope)
+    .map((namespace) => calledBy({ scope, namespace }, consumed.has(namespace) ? readers : undefined))
+}
+
+/** Upstreams that only routes from other namespaces lead to. No part may be in two sets of a policy. */
+function upstreamsAbroad(
+  context: Context,
+  of: 'upstream' | 'endpoints',
+  { called, sets }: { readonly called: readonly CalledNamespace[]; readonly sets: readonly PolicyPart<SetPart>[] },
+): readonly PolicyPart[] {
+  const abroad = new Map(
+    called.flatMap((each) =>
+      context
+        .get(calledUpstreams, each)
+        .filter(({ namespace }) => namespace !== each.namespace)
+        .map((upstream) => [targetPortKey(upstream), upstream] as const),
+    ),
+  )
+  if (abroad.size === 0) return []
+  const members = new Set(sets.flatMap(({ part }) => part.members.map(({ id }) => id)))
+  const found = [...abroad].filter(([key]) => !members.has(key))
+  return sortedParts(found.map(([, upstream]) => upstreamMember(context, of, upstream)))
+}
+
+/** Whom a reader of `upstream` and `endpoints` sets shares them with: those of its namespace, if that has routes of its own for services of others, or all. */
+export const upstreamReaders = defineQuery<CatalogState, string, string>({
+  name: 'upstream-readers',
+  keyOf: textKey,
+  equal: (a, b) => a === b,
+  compute: (context, namespace) => (context.get(consumedPorts, namespace).length === 0 ? '' : namespace),
 })
 
 function waysOut(context: Context, of: SetKind, account: ServiceAccountRef): readonly PolicyPart<SetPart>[] {

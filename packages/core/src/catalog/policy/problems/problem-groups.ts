@@ -26,6 +26,7 @@ import { proxyClaimProblems } from '../proxies/proxy-claims.js'
 import { routeGroup } from '../routing/route-groups.js'
 import { calledService, serviceModel } from '../upstreams/services.js'
 import { routeAnalysis } from '../gateway/route-analysis.js'
+import { gatewayRoutes } from '../gateway/route-plan.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 import { sidecarProblems } from '../upstreams/upstreams.js'
 
@@ -43,7 +44,7 @@ const finders = {
   TrafficTarget: (context, name) => context.get(targetProblems, name),
   HTTPRouteGroup: (context, name) => context.get(routeGroup, name)?.problems ?? [],
   TrafficSplit: (context, name) => context.get(splitAnalysis, name)?.problems ?? [],
-  HTTPRoute: (context, name) => context.get(routeAnalysis, name)?.problems ?? [],
+  HTTPRoute: routeProblems,
   Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],
   IngressBackend: access('IngressBackend'),
   AccessControl: access('AccessControl'),
@@ -159,6 +160,17 @@ const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>(
     )
   },
 })
+
+/** What is wrong with a route, and with its place among those of its namespace for Services of others. */
+function routeProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {
+  const { ports = [], problems = [] } = context.get(routeAnalysis, name) ?? {}
+  const { namespace: readers } = name
+  const among = ports
+    .filter(({ namespace }) => namespace !== readers)
+    .flatMap((port) => context.get(gatewayRoutes, { ...port, readers })?.problems ?? [])
+    .filter(({ object }) => sameName(object, name))
+  return [...problems, ...among]
+}
 
 function instanceProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {
   const instance = context.get(objectInputs.WorkloadInstance, name)

@@ -35,7 +35,7 @@ import { objectRefOf } from '../problems/problems.js'
 import { isHttp } from '../upstreams/protocol.js'
 import { allServicesInScope, scopeOf, type Scope } from '../parts/reach.js'
 import { serviceModel } from '../upstreams/services.js'
-import { rootSet } from '../parts/sets.js'
+import { rootSet, upstreamReaders } from '../parts/sets.js'
 import { targetPortOf } from '../upstreams/target-port.js'
 import { transparentListenAddresses, type IpFamilies } from './sidecar-addresses.js'
 import { meshPartOf } from './telemetry.js'
@@ -72,7 +72,7 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
       context.get(rootSet, {
         of,
         scope,
-        readers: of === 'outbound' ? namespace : '',
+        readers: of === 'outbound' ? namespace : context.get(upstreamReaders, namespace),
         ...(hasEgressRoutes[of] && { egressOf: account }),
       })
     const called = {

@@ -15,7 +15,16 @@ import type { CatalogState } from '../../inputs/catalog-state.js'
 import { ownedAddresses, servicesSharing, withInstances } from '../problems/claims.js'
 import { gatewayRoutes, type GatewayAction, type GatewayRoutes, type GatewayTarget } from '../gateway/route-plan.js'
 import { hostNames } from './host-names.js'
-import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from '../parts/keys.js'
+import {
+  calledPortKey,
+  nameKey,
+  readersKey,
+  servicePortKey,
+  targetPortKey,
+  type CalledPortRef,
+  type ServicePortRef,
+  type TargetPortRef,
+} from '../parts/keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from '../parts/policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { isHttp } from '../upstreams/protocol.js'
@@ -45,13 +54,15 @@ interface RoutePlan {
 }
 
 /** Where traffic to a service port goes. */
-const routePlan = defineQuery<CatalogState, ServicePortRef, RoutePlan | undefined>({
+const routePlan = defineQuery<CatalogState, CalledPortRef, RoutePlan | undefined>({
   name: 'route-plan',
-  keyOf: servicePortKey,
+  keyOf: calledPortKey,
   equal: deepEqual,
-  compute: (context, key) => {
+  compute: (context, { readers, ...key }) => {
     const port = portOf(context, key)
     if (port === undefined) return undefined
+    const own = readers === undefined ? undefined : context.get(gatewayRoutes, { ...key, readers })
+    if (own !== undefined) return own
     const service = { namespace: key.namespace, name: key.name }
     const splits = calledService(service).hostname === undefined ? context.get(splitsOf, service).plans : []
     if (!isHttp(port.protocol)) return tcpPlan(context, key, splits)
@@ -130,9 +141,9 @@ function ownRoute(context: Context, key: ServicePortRef): PlannedRoute {
 }
 
 /** The `outbound` part of a service port; undefined if there is no such port. */
-export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart<OutboundPart> | undefined>({
+export const outboundPart = defineQuery<CatalogState, CalledPortRef, PolicyPart<OutboundPart> | undefined>({
   name: 'outbound-part',
-  keyOf: servicePortKey,
+  keyOf: calledPortKey,
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
@@ -191,19 +202,22 @@ export interface CalledParts {
   readonly upstreams: readonly TargetPortRef[]
 }
 
+/** A service as workloads of a namespace call it. */
+type CalledServiceRef = MeshService & Pick<CalledPortRef, 'readers'>
+
 /** What clients of a service need. */
-export const calledParts = defineQuery<CatalogState, MeshService, CalledParts>({
+export const calledParts = defineQuery<CatalogState, CalledServiceRef, CalledParts>({
   name: 'called-parts',
-  keyOf: nameKey,
+  keyOf: (service) => `${nameKey(service)}${readersKey(service)}`,
   equal: deepEqual,
-  compute: (context, service) => {
+  compute: (context, { readers, ...service }) => {
     const model = context.get(serviceModel, service)
     if (model === undefined) return { ports: [], upstreams: [] }
     const ports = withInstances(context, service).flatMap((called) =>
       model.ports.map(({ port }) => ({ ...called, port })),
     )
     const targets = ports
-      .flatMap((port) => context.get(routePlan, port)?.routes ?? [])
+      .flatMap((port) => context.get(routePlan, calledBy(port, readers))?.routes ?? [])
       .flatMap(({ targets: shares, action }) => [...shares, ...(action?.copies ?? [])])
     const upstreams = new Map(targets.map(({ upstream }) => [targetPortKey(upstream), upstream]))
     return { ports, upstreams: [...upstreams.values()] }
@@ -241,6 +255,11 @@ export const outboundProblems = defineQuery<CatalogState, MeshService, readonly 
     return [...problems.items, ...splits.problems, ...routes, ...targets]
   },
 })
+
+/** The same for callers of a namespace with routes of its own. */
+export function calledBy<T extends object>(called: T, readers: string | undefined): T & { readonly readers?: string } {
+  return readers === undefined ? called : { ...called, readers }
+}
 
 function portOf(context: Context, { namespace, name, port }: ServicePortRef): MeshServicePort | undefined {
   const { parent } = calledService({ namespace, name })

@@ -1,0 +1,155 @@
+import { describe, expect, it } from '@jest/globals'
+import { canonicalJson, checkPolicy, type OutboundPart, type Part, type ProxyPolicy } from '@osm-ts/driver-api/policy'
+
+import { MeshFixture, objectsOf } from '../../../../test/catalog/mesh-fixture.js'
+import { makeObjectKey } from '../../../spec/index.js'
+
+const document = (apiVersion: string, kind: string, name: string, spec: string): string => {
+  const [namespace = '', own = ''] = name.split('/')
+  return `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: ${own}, namespace: ${namespace}, labels: { app: ${own} } }\nspec: ${spec}\n---\n`
+}
+const workload = (name: string): string =>
+  document(
+    'standalone.openservicemesh.io/v1alpha1',
+    'Workload',
+    name,
+    `{ serviceAccountName: ${name.split('/')[1] ?? ''}, command: [x] }`,
+  )
+const served = (name: string): string =>
+  workload(name) +
+  document(
+    'v1',
+    'Service',
+    name,
+    `{ selector: { app: ${name.split('/')[1] ?? ''} }, ports: [{ name: http, port: 80 }] }`,
+  )
+const reference = (name: string): string => {
+  const [namespace = '', own = ''] = name.split('/')
+  return `{ group: "", kind: Service, name: ${own}, namespace: ${namespace}, port: 80 }`
+}
+const route = (name: string, parent: string, backend: string): string =>
+  document(
+    'gateway.networking.k8s.io/v1',
+    'HTTPRoute',
+    name,
+    `{ parentRefs: [${reference(parent)}], rules: [{ backendRefs: [${reference(backend)}] }] }`,
+  )
+const grant = (to: string, from: string): string =>
+  document(
+    'gateway.networking.k8s.io/v1',
+    'ReferenceGrant',
+    `${to}/routes`,
+    `{ from: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: ${from} }], to: [{ group: "", kind: Service }] }`,
+  )
+const target = (destination: string, source: string): string => {
+  const [, own = ''] = destination.split('/')
+  const [from = '', account = ''] = source.split('/')
+  return document(
+    'access.smi-spec.io/v1alpha3',
+    'TrafficTarget',
+    destination,
+    `{ destination: { kind: ServiceAccount, name: ${own} }, rules: [{ kind: TCPRoute, name: all }], sources: [{ kind: ServiceAccount, name: ${account}, namespace: ${from} }] }`,
+  )
+}
+const config = (isPermissive: boolean): string =>
+  document(
+    'config.openservicemesh.io/v1alpha2',
+    'MeshConfig',
+    'osm-system/osm-mesh-config',
+    `{ traffic: { enablePermissiveTrafficPolicyMode: ${String(isPermissive)} } }`,
+  )
+const mesh = (isPermissive: boolean): string =>
+  [
+    config(isPermissive),
+    served('shop/first'),
+    served('shop/second'),
+    served('guest/third'),
+    workload('guest/client'),
+    workload('other/client'),
+    workload('shop/client'),
+  ].join('')
+
+const fixtureOf = (text: string): MeshFixture => {
+  const fixture = new MeshFixture()
+  fixture.apply(objectsOf(text))
+  return fixture
+}
+
+/** Upstreams to which the sidecar of a workload sends requests to a service. */
+function upstreamsOf({ parts }: ProxyPolicy, service: string): readonly string[] {
+  const isMeant = (part: Part): part is OutboundPart => part.kind === 'outbound' && part.id === `${service}|80`
+  return Object.values(parts)
+    .filter(isMeant)
+    .flatMap(({ rules }) =>
+      rules.kind === 'http' ? rules.routes.flatMap(({ targets }) => targets.map(({ upstream }) => upstream)) : [],
+    )
+}
+
+const texts = (fixture: MeshFixture): ReadonlyMap<string, string> =>
+  new Map([...fixture.documents()].map(([name, policy]) => [name, canonicalJson(policy)]))
+
+describe('a route in the namespace of a client', () => {
+  it('replaces those of the namespace of the Service for its clients, and changes no byte for others', () => {
+    const producer = route('shop/first', 'shop/first', 'shop/second')
+    const fixture = fixtureOf(mesh(true) + producer)
+    const before = texts(fixture)
+    const added = objectsOf(route('guest/first', 'shop/first', 'guest/third'))
+    fixture.apply(added)
+    expect(upstreamsOf(fixture.document('guest/client-0'), 'shop/first')).toEqual(['guest/third|80'])
+    expect(upstreamsOf(fixture.document('other/client-0'), 'shop/first')).toEqual(['shop/second|80'])
+    for (const [name, text] of texts(fixture)) expect(name.startsWith('guest/') || text === before.get(name)).toBe(true)
+    for (const policy of fixture.documents().values()) expect(checkPolicy(policy)).toEqual([])
+    fixture.apply([], [makeObjectKey('HTTPRoute', 'guest', 'first')])
+    expect(texts(fixture)).toEqual(before)
+  })
+
+  it('may name the Service itself without its consent, and others of its namespace only with it', () => {
+    const own = fixtureOf(mesh(true) + route('guest/first', 'shop/first', 'shop/first'))
+    expect(upstreamsOf(own.document('guest/client-0'), 'shop/first')).toEqual(['shop/first|80'])
+    const fixture = fixtureOf(mesh(true) + route('guest/first', 'shop/first', 'shop/second'))
+    expect(upstreamsOf(fixture.document('guest/client-0'), 'shop/first')).toEqual([])
+    expect(fixture.catalog.problems()).toMatchObject([
+      { code: 'OSM_SPEC_REF_NOT_PERMITTED', object: { kind: 'HTTPRoute', namespace: 'guest', name: 'first' } },
+    ])
+    fixture.apply(objectsOf(grant('shop', 'guest')))
+    expect(upstreamsOf(fixture.document('guest/client-0'), 'shop/first')).toEqual(['shop/second|80'])
+    expect(fixture.catalog.problems()).toEqual([])
+    fixture.apply([], [makeObjectKey('GatewayReferenceGrant', 'shop', 'routes')])
+    expect(upstreamsOf(fixture.document('guest/client-0'), 'shop/first')).toEqual([])
+  })
+
+  it('shows the Service to those clients of its namespace that may call a backend, and to no others', () => {
+    const all = document('specs.smi-spec.io/v1alpha4', 'TCPRoute', 'guest/all', '{}')
+    const allowed = ['guest/client', 'other/client'].map((source) =>
+      target('guest/third', source).replace('name: third', `name: of-${source.replace('/', '-')}`),
+    )
+    const fixture = fixtureOf(
+      [mesh(false), all, ...allowed, route('guest/first', 'shop/first', 'guest/third')].join(''),
+    )
+    expect(upstreamsOf(fixture.document('guest/client-0'), 'shop/first')).toEqual(['guest/third|80'])
+    const other = fixture.document('other/client-0')
+    expect(upstreamsOf(other, 'guest/third')).toEqual(['guest/third|80'])
+    expect(upstreamsOf(other, 'shop/first')).toEqual([])
+  })
+})
+
+describe('a backend in another namespace', () => {
+  it.each([
+    ['that clients call as well', [served('depot/stock')]],
+    [
+      'that has routes of its own',
+      [served('depot/stock'), served('depot/spare'), route('depot/stock', 'depot/stock', 'depot/spare')],
+    ],
+  ])('%s is one part of their policies', (_title, more) => {
+    const fixture = fixtureOf(
+      [mesh(true), ...more, grant('depot', 'shop'), route('shop/first', 'shop/first', 'depot/stock')].join(''),
+    )
+    const policy = fixture.document('other/client-0')
+    expect(upstreamsOf(policy, 'shop/first')).toEqual(['depot/stock|80'])
+    const upstreams = Object.values(policy.parts).filter(
+      ({ kind, id }) => kind === 'upstream' && id === 'depot/stock|80',
+    )
+    expect(upstreams).toHaveLength(1)
+    expect(checkPolicy(policy)).toEqual([])
+  })
+})
