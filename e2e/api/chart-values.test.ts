@@ -158,7 +158,12 @@ describe('values that say something wrong', () => {
     ['cert-manager without issuer', certManager({ issuerName: '' }), 'which needs osm.certmanager.issuerName'],
     ['a kind that cert-manager lacks', certManager({ issuerKind: 'Step' }), 'osm.certmanager.issuerKind is "Step"'],
     ['eBPF', { osm: { trafficInterceptionMode: 'ebpf' } }, 'osm.trafficInterceptionMode is ebpf'],
-    ['Grafana', { osm: { deployGrafana: true } }, 'osm.deployGrafana is true'],
+    ['Grafana without Prometheus', { osm: { deployGrafana: true } }, 'osm.deployPrometheus is not'],
+    [
+      'images of dashboards',
+      { osm: { grafana: { enableRemoteRendering: true } } },
+      'osm.grafana.enableRemoteRendering is true',
+    ],
     ['Fluent Bit', { osm: { enableFluentbit: true } }, 'osm.enableFluentbit is true'],
     ['a repo of its own', { osm: { repoServer: { standalone: true } } }, 'osm.repoServer.standalone is true'],
     ['Contour', { contour: { enabled: true } }, 'contour.enabled is true'],

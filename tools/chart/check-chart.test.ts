@@ -12,7 +12,7 @@ function checkout(): string {
     'charts/osm/Chart.yaml': 'name: osm\nversion: 0.0.1\nappVersion: 0.0.1\n',
     'packages/controller/package.json': '{"version":"1.2.3"}',
   })
-  mkdirSync(join(base, 'docs/reference'), { recursive: true })
+  for (const folder of ['docs/reference', 'charts/osm/dashboards']) mkdirSync(join(base, folder), { recursive: true })
   return base
 }
 
@@ -20,7 +20,9 @@ describe('checkChart', () => {
   it('names what is out of date, and mends it when asked to', async () => {
     const base = checkout()
     const found = await checkChart({ fix: false, base })
-    expect(found.map((line) => line.split(' ')[0])).toEqual([
+    const files = found.map((line) => line.split(' ')[0] ?? '')
+    expect(files).toContain('charts/osm/dashboards/osm-control-plane.json')
+    expect(files.filter((file) => !file.includes('/dashboards/'))).toEqual([
       'charts/osm/values.schema.json',
       'docs/reference/chart.md',
       'charts/osm/Chart.yaml',

@@ -68,11 +68,13 @@ export const chartValues = {
     works('osm.certmanager.{issuerName,issuerKind,issuerGroup}', effects),
     works('osm.certmanager.caSecret', effects, { note: 'new' }),
     works('osm.caBundleSecretName', effects),
-    never(
-      'osm.grafana.{port,enableRemoteRendering,image,rendererImage,nodeSelector,affinity,tolerations}',
-      'the chart brings no Grafana',
-      effects,
-    ),
+    works('osm.grafana.{port,image,nodeSelector,affinity,tolerations}', effects, {
+      note: 'the image is of Grafana 12',
+    }),
+    refused('osm.grafana.enableRemoteRendering', 'the chart brings no renderer of images', values),
+    never('osm.grafana.rendererImage', 'the chart brings no renderer of images', effects),
+    works('osm.dashboards.{enable,labels}', effects, { note: 'new' }),
+    works('osm.prometheusRule.{enable,labels}', effects, { note: 'new' }),
     works('osm.{enableDebugServer,enablePermissiveTrafficPolicy,enableEgress}', effects),
     works('osm.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', effects, {
       note: 'class envoy balances request by request whatever they say',
@@ -83,7 +85,9 @@ export const chartValues = {
     works('osm.trafficInterceptionMode', [effects, values], { note: 'iptables and none; ebpf is refused' }),
     works('osm.enableReconciler', effects),
     works('osm.{deployPrometheus,deployJaeger}', effects),
-    refused('osm.deployGrafana', 'the chart brings no Grafana', values),
+    works('osm.deployGrafana', [effects, values], {
+      note: 'needs deployPrometheus; its users may look, and no one may log in',
+    }),
     refused('osm.enableFluentbit', 'the programs log to standard error, for any collector', values),
     never(
       'osm.fluentBit.{name,registry,tag,pullPolicy,outputPlugin,workspaceId,primaryKey,enableProxySupport,httpProxy,httpsProxy}',

@@ -47,7 +47,7 @@ export const commands = {
       word: "osm('version')",
     }),
     works('osm dashboard', 'e2e/ui/dashboard.test.ts', {
-      note: 'serves [a page of its own](../guides/dashboard.md): the chart brings no Grafana, so there is no --remote-port',
+      note: 'serves [a page of its own](../guides/dashboard.md): `--grafana` forwards to the Grafana of the chart, whose port is known, so there is no --remote-port',
       word: 'osm dashboard',
     }),
   ],

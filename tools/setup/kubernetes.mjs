@@ -5,6 +5,7 @@ import { SetUpError } from '../lib/set-up-error.mjs'
 import { builtCertManager } from './cert-manager.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { ensureKubectlAndHelm } from './kubectl-and-helm.mjs'
+import { ensurePrometheus } from './prometheus.mjs'
 import { kubernetesObstacle } from './kubernetes-obstacle.mjs'
 import { ensureKubernetesPrograms } from './kubernetes-programs.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
@@ -33,6 +34,7 @@ export async function ensureKubernetes(env = process.env) {
     KUBE_APISERVER_BIN: assets?.apiServer ?? join(await ensureKubernetesPrograms(['kube-apiserver']), 'kube-apiserver'),
     OSM_CERT_MANAGER: certManager ?? '',
     HELM_BIN: helm,
+    PROMETHEUS_BIN: await ensurePrometheus(),
     KUBECTL_BIN: kubectl,
   }
 }

@@ -20,11 +20,14 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 
 {{- define "osm.checkAvailable" -}}
 {{- $osm := .Values.osm -}}
-{{- if $osm.deployGrafana -}}
-{{- fail "osm.deployGrafana is true: this chart brings no Grafana. Leave it false, and point a Grafana of your own to Prometheus" -}}
+{{- if and $osm.deployGrafana (not $osm.deployPrometheus) -}}
+{{- fail "osm.deployGrafana is true, and osm.deployPrometheus is not: the Grafana of the chart reads the Prometheus of the chart. Set osm.deployPrometheus too, or give a Grafana of your own the dashboards by osm.dashboards.enable" -}}
+{{- end -}}
+{{- if $osm.grafana.enableRemoteRendering -}}
+{{- fail "osm.grafana.enableRemoteRendering is true: this chart brings no renderer of images. Leave it false, and look at the dashboards in a browser" -}}
 {{- end -}}
 {{- if $osm.enableFluentbit -}}
-{{- fail "osm.enableFluentbit is true: this chart brings no Fluent Bit. Leave it false, and collect the JSON lines that the programs write to standard error with what collects the logs of your nodes" -}}
+{{- fail "osm.enableFluentbit is true: this chart brings no Fluent Bit. Leave it false, and collect the JSON lines that the programs write to standard error with what collects the logs of your nodes; docs/guides/observability.md has settings for Fluent Bit" -}}
 {{- end -}}
 {{- if .Values.contour.enabled -}}
 {{- fail "contour.enabled is true: this chart brings no Contour. Install Contour by its own chart, and let it in by an IngressBackend" -}}

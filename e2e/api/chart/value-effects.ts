@@ -22,6 +22,9 @@ const controller = 'Deployment osm-controller'
 const injector = 'Deployment osm-injector'
 const bootstrap = 'Deployment osm-bootstrap'
 const prometheus = 'Deployment osm-prometheus'
+const grafana = 'Deployment osm-grafana'
+const dashboards = 'ConfigMap osm-grafana-dashboards'
+const prometheusRule = 'PrometheusRule osm'
 const preinstall = 'Job osm-preinstall'
 const cleanup = 'Job osm-cleanup'
 const health = 'Pod osm-control-plane-health'
@@ -119,6 +122,7 @@ const certManagerValues: readonly ValueEffect[] = [
 ]
 
 const withPrometheus = { with: { osm: { deployPrometheus: true } } }
+const withGrafana = { with: { osm: { deployPrometheus: true, deployGrafana: true } } }
 const withJaeger = { with: { osm: { deployJaeger: true } } }
 
 /** Values that change what is rendered, MeshConfig apart. */
@@ -216,6 +220,23 @@ export const effects: readonly ValueEffect[] = [
   effect('osm.prometheus.image', 'sidecar.example/prometheus:1', [prometheus], withPrometheus),
   effect('osm.prometheus.resources', resources, [prometheus], { ...withPrometheus, shows: ['0.77'] }),
   ...placement('osm.prometheus', [prometheus], withPrometheus),
+  effect('osm.deployGrafana', true, ['ConfigMap osm-grafana-config', dashboards, 'Service osm-grafana', grafana], {
+    ...withPrometheus,
+    shows: ['osm-grafana'],
+  }),
+  effect('osm.grafana.port', 3077, [grafana, 'Service osm-grafana'], withGrafana),
+  effect('osm.grafana.image', 'sidecar.example/grafana:1', [grafana], withGrafana),
+  ...placement('osm.grafana', [grafana], withGrafana),
+  effect('osm.dashboards.enable', true, [dashboards], { shows: ['osm-control-plane.json'] }),
+  effect('osm.dashboards.labels', labels, [dashboards], {
+    with: { osm: { dashboards: { enable: true } } },
+    shows: ['by-a-label'],
+  }),
+  effect('osm.prometheusRule.enable', true, [prometheusRule], { shows: ['OsmControllerMissing'] }),
+  effect('osm.prometheusRule.labels', labels, [prometheusRule], {
+    with: { osm: { prometheusRule: { enable: true } } },
+    shows: ['by-a-label'],
+  }),
   effect('osm.deployJaeger', true, ['Service jaeger', 'Deployment jaeger'], { shows: ['jaeger'] }),
   effect('osm.tracing.image', 'sidecar.example/jaeger:1', ['Deployment jaeger'], withJaeger),
   ...placement('osm.tracing', ['Deployment jaeger'], withJaeger),
@@ -357,13 +378,7 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
   'osm.osmInterceptor.resource': resources,
   'osm.osmInterceptor.affinity': affinity,
   'osm.osmInterceptor.tolerations': tolerations,
-  'osm.grafana.port': 3077,
-  'osm.grafana.enableRemoteRendering': true,
-  'osm.grafana.image': 'sidecar.example/grafana:1',
   'osm.grafana.rendererImage': 'sidecar.example/renderer:1',
-  'osm.grafana.nodeSelector': labels,
-  'osm.grafana.affinity': affinity,
-  'osm.grafana.tolerations': tolerations,
   'osm.fluentBit.name': 'another',
   'osm.fluentBit.registry': 'registry.example',
   'osm.fluentBit.tag': 'v7',
@@ -380,7 +395,7 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
 export const refusedValues: Readonly<Record<string, unknown>> = {
   'osm.repoServer.standalone': true,
   'osm.certificateProvider.kind': 'vault',
-  'osm.deployGrafana': true,
+  'osm.grafana.enableRemoteRendering': true,
   'osm.enableFluentbit': true,
   'contour.enabled': true,
   'fsm.enabled': true,

@@ -107,6 +107,7 @@ describe('the metrics of a controller with 1,000 proxies', () => {
     const page = await (await fetch(`http://127.0.0.1:${controller.healthPort}/metrics`)).text()
     const series = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     expect(series).toContain(`osm_proxy_apply_states{class="fake",state="applied"} ${PROXIES}`)
+    expect(series).toContain('osm_proxy_apply_states{class="fake",state="rejected"} 0')
     expect(series).toContain(`osm_proxy_push_bytes_count{class="fake"} ${PROXIES + 1}`)
     expect(series).toContain('osm_proxy_convergence_seconds_count{class="fake"} 1')
     // Which kinds of collections have happened is up to V8; each has series of its own.

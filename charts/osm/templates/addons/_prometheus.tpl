@@ -7,6 +7,8 @@ global:
   scrape_interval: 10s
   scrape_timeout: 10s
   evaluation_interval: 1m
+rule_files:
+  - /etc/prometheus/rules.yml
 scrape_configs:
   - job_name: kubernetes-pods
     kubernetes_sd_configs:

@@ -80,6 +80,8 @@ export class PushMetrics {
     if (counts === undefined) {
       counts = { applied: 0, rejected: 0, unknown: 0 }
       this.#counts.set(proxyClass, counts)
+      // Absent is not zero for those who alert by it.
+      for (const state of Object.keys(counts)) this.#states.set({ class: proxyClass, state }, 0)
     }
     for (const [state, by] of [
       [before, -1],

@@ -1,0 +1,242 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
+import { resourceTypes } from '@osm-ts/kubernetes'
+import { parse } from 'yaml'
+import { chartFolder, render } from './chart/render.js'
+import { sharedApiServer, type ApiServer } from './harness/index.js'
+import {
+  ClusterStandIn,
+  InstalledMesh,
+  clientPod,
+  httpRouteGroup,
+  prepareImages,
+  requestFrom,
+  serverPod,
+  service,
+  trafficTarget,
+  type Pod,
+  type RunningPod,
+} from './stand-in/index.js'
+import { podTarget, RunningPrometheus } from './support/prometheus.js'
+
+const signal = AbortSignal.timeout(600_000)
+const shop = 'queries-shop'
+const meshed = ['server', 'client'] as const
+const rulesFile = join(chartFolder, 'rules/osm.yaml')
+/** No load may reach it. */
+const WAIT_MS = 120_000
+
+interface Rule {
+  readonly record?: string
+  readonly alert?: string
+  readonly expr: string
+}
+
+/** An expression, and where it is written down. */
+type Query = readonly [place: string, expression: string]
+
+describe('the expressions of dashboards, rules and alerts, on a real Prometheus', () => {
+  let server: ApiServer
+  let cluster: ClusterStandIn
+  let mesh: InstalledMesh
+  let prometheus: RunningPrometheus | undefined
+  let traffic: Promise<void> | undefined
+  const ending = new AbortController()
+
+  beforeAll(async () => {
+    server = await sharedApiServer()
+    cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
+    const values = { featureFlags: { enableWASMStats: true } }
+    mesh = await InstalledMesh.install({ server, cluster, name: 'queries', values })
+    await cluster.createNamespace(shop, {
+      labels: { 'openservicemesh.io/monitored-by': mesh.name },
+      annotations: { 'openservicemesh.io/sidecar-injection': 'enabled', 'openservicemesh.io/metrics': 'enabled' },
+    })
+    for (const name of meshed) await cluster.createServiceAccount(shop, name)
+    await mesh.bound(shop)
+    await server.api.create(resourceTypes.Service, service(shop, 'server'), { signal })
+    await server.api.create(resourceTypes.HTTPRouteGroup, httpRouteGroup(shop, 'books', '/books'), { signal })
+    const target = { name: 'books', source: 'client', destination: 'server', routes: 'books' }
+    await server.api.create(resourceTypes.TrafficTarget, trafficTarget(shop, target), { signal })
+    for (const name of meshed) {
+      const { metadata, spec } = (name === 'server' ? serverPod : clientPod)({
+        namespace: shop,
+        name,
+        serviceAccountName: name,
+      })
+      const { labels } = metadata
+      const manifest = {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { namespace: shop, name },
+        spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+      }
+      await server.api.create(resourceTypes.Deployment, manifest, { signal })
+    }
+    await eventually(
+      () => cluster.pods(shop).filter(({ isReady }) => isReady),
+      ({ length }) => length === meshed.length,
+      { timeoutMs: WAIT_MS, what: 'pods with sidecars' },
+    )
+    const client = cluster.pod(shop, 'client')
+    traffic = keepBusy(client)
+    prometheus = await RunningPrometheus.start(join(server.folder, 'queries-prometheus'), await configuration())
+  })
+
+  afterAll(async () => {
+    ending.abort()
+    await traffic
+    await prometheus?.stop()
+    await mesh.uninstall()
+    await cluster.stop()
+  })
+
+  /** Sends requests, changes what policy allows, and has pods reviewed, until the tests are over. */
+  async function keepBusy(client: RunningPod): Promise<void> {
+    const routes = { namespace: shop, name: 'books' }
+    const reviewed = clientPod({ namespace: shop, name: 'reviewed', serviceAccountName: 'client' })
+    for (let round = 0; !ending.signal.aborted; round += 1) {
+      await requestFrom(client, `http://server.${shop}/books`)
+      const methods = round % 2 === 0 ? ['GET'] : ['GET', 'HEAD']
+      const spec = { matches: [{ name: 'all', pathRegex: '/books', methods }] }
+      await server.api.mergePatch(resourceTypes.HTTPRouteGroup, routes, { spec }, { signal })
+      await server.api.create(resourceTypes.Pod, reviewed, { signal, dryRun: true })
+      await sleep(500)
+    }
+  }
+
+  /** That of the chart, for pods that are known already, and in a hurry. */
+  async function configuration(): Promise<object> {
+    const manifests = render({ osm: { deployPrometheus: true, meshName: 'queries' } }, '--namespace', mesh.namespace)
+    const { data } = manifests.find(({ metadata }) => metadata.name === 'osm-prometheus-server-conf') as unknown as {
+      readonly data: Readonly<Record<'prometheus.yml', string>>
+    }
+    const config = parse(data['prometheus.yml']) as {
+      readonly scrape_configs: readonly (Readonly<Record<string, unknown>> & {
+        readonly kubernetes_sd_configs: object
+      })[]
+    }
+    const pods = await Promise.all(
+      [mesh.namespace, shop].map(
+        async (namespace) => (await server.api.list(resourceTypes.Pod, { namespace }, signal)).items,
+      ),
+    )
+    return {
+      ...config,
+      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+      rule_files: [rulesFile],
+      scrape_configs: config.scrape_configs.map(({ kubernetes_sd_configs: _, ...scrape }) => ({
+        ...scrape,
+        static_configs: (pods.flat() as unknown as Pod[]).map(podTarget),
+      })),
+    }
+  }
+
+  /** Those of the queries that have no series, once they have had time to. */
+  async function without(queries: readonly Query[]): Promise<readonly string[]> {
+    const read = async (): Promise<readonly string[]> => {
+      const counts = await Promise.all(queries.map(async ([, expression]) => prometheus?.series(expression)))
+      return queries.flatMap(([place, expression], at) => (counts[at] === 0 ? [`${place}: ${expression}`] : []))
+    }
+    const deadline = Date.now() + WAIT_MS
+    let missing = await read()
+    while (missing.length > 0 && Date.now() < deadline) {
+      await sleep(1_000)
+      missing = await read()
+    }
+    return missing
+  }
+
+  it('has the control plane and the sidecars scraped by the configuration of the chart', async () => {
+    const targets = await eventually(
+      async () =>
+        (await prometheus?.get<{ readonly activeTargets: readonly ScrapedTarget[] }>('targets'))?.activeTargets ?? [],
+      (found) => found.length > 0 && found.every(({ health }) => health === 'up'),
+      { timeoutMs: WAIT_MS, what: 'targets that are up' },
+    )
+    expect(targets.map(({ labels }) => labels['source_service']).sort()).toEqual([
+      'client',
+      'osm-bootstrap',
+      'osm-controller',
+      'osm-injector',
+      'server',
+    ])
+    expect(targets.find(({ labels }) => labels['source_service'] === 'client')?.labels).toMatchObject({
+      source_namespace: shop,
+      source_pod_name: cluster.pod(shop, 'client').name,
+      source_workload_kind: 'Deployment',
+      source_workload_name: 'client',
+    })
+  })
+
+  it.each(readdirSync(join(chartFolder, 'dashboards')))(
+    'finds series for every panel and variable of %s',
+    async (file) => {
+      expect(await without(queriesOf(file))).toEqual([])
+    },
+  )
+
+  it('finds series for every recording rule', async () => {
+    const rules = rulesOf().flatMap(({ record, expr }): Query[] =>
+      record === undefined
+        ? []
+        : [
+            [record, record],
+            [record, expr],
+          ],
+    )
+    expect(rules).not.toEqual([])
+    expect(await without(rules)).toEqual([])
+  })
+
+  it('finds series for what every alert compares', async () => {
+    const alerts = rulesOf().flatMap(({ alert, expr }): Query[] =>
+      alert === undefined ? [] : [[alert, compared(expr)]],
+    )
+    expect(alerts).not.toEqual([])
+    expect(await without(alerts)).toEqual([])
+  })
+
+  it('raises no alert on a mesh that works', async () => {
+    const data = await prometheus?.get<{ readonly alerts: readonly unknown[] }>('alerts')
+    expect(data?.alerts).toEqual([])
+  })
+})
+
+interface ScrapedTarget {
+  readonly health: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+function rulesOf(): readonly Rule[] {
+  const { groups } = parse(readFileSync(rulesFile, 'utf8')) as { groups: readonly { rules: readonly Rule[] }[] }
+  return groups.flatMap(({ rules }) => rules)
+}
+
+/** What an alert looks at: the comparison says whether it holds instead of dropping series, and what must not be absent is there. */
+function compared(expression: string): string {
+  return expression.replace(/^absent\((.*)\)$/, '$1').replaceAll(/ (==|!=|[<>]=?) /g, ' $1 bool ')
+}
+
+/** Expressions of panels with every variable at `All`, and the selectors of variables. */
+function queriesOf(file: string): readonly Query[] {
+  const dashboard = JSON.parse(readFileSync(join(chartFolder, 'dashboards', file), 'utf8')) as {
+    readonly templating: {
+      readonly list: readonly { readonly name: string; readonly query: string | { readonly query: string } }[]
+    }
+    readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[]
+  }
+  const variables = dashboard.templating.list.flatMap(({ name, query }): Query[] => {
+    if (typeof query === 'string') return []
+    const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(query.query) ?? []
+    return [[`variable ${name}`, `${String(selector)}{${String(label)}!=""}`]]
+  })
+  const panels = dashboard.panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr }): Query => [title, expr.replaceAll(/\$\w+/g, '.*')]),
+  )
+  expect(panels).not.toEqual([])
+  return [...variables, ...panels]
+}

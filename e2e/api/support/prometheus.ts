@@ -1,0 +1,97 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+import { ChildProgram } from '../harness/index.js'
+import type { Pod } from '../stand-in/index.js'
+
+/** A target, with the labels that Prometheus finds it with. */
+export interface Target {
+  readonly targets: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** A pod as Prometheus would discover it in Kubernetes, without its ports: the relabelling of the chart sets the port. */
+export function podTarget({ metadata, status }: Pod): Target {
+  const { namespace = '', name, labels = {}, annotations = {}, ownerReferences = [] } = metadata
+  const owner = ownerReferences.find(({ controller }) => controller)
+  const known = (what: string, values: Readonly<Record<string, string>>): (readonly [string, string])[] =>
+    Object.entries(values).flatMap(([key, value]) => {
+      const word = key.replaceAll(/\W/g, '_')
+      return [
+        [`__meta_kubernetes_pod_${what}_${word}`, value],
+        [`__meta_kubernetes_pod_${what}present_${word}`, 'true'],
+      ]
+    })
+  return {
+    targets: [status?.podIP ?? ''],
+    labels: {
+      __meta_kubernetes_namespace: namespace,
+      __meta_kubernetes_pod_name: name,
+      ...Object.fromEntries([...known('label', labels), ...known('annotation', annotations)]),
+      // The stand-in leaves out the ReplicaSets between Deployments and pods.
+      ...(owner !== undefined && {
+        __meta_kubernetes_pod_controller_kind: 'ReplicaSet',
+        __meta_kubernetes_pod_controller_name: `${owner.name}-5d4f8`,
+      }),
+    },
+  }
+}
+
+/** A real Prometheus of Debian. It cannot discover pods, so it is told of them. */
+export class RunningPrometheus {
+  readonly #url: string
+  readonly #program: ChildProgram
+
+  private constructor(url: string, program: ChildProgram) {
+    this.#url = url
+    this.#program = program
+  }
+
+  /** @param config - what is written as JSON, which YAML includes */
+  static async start(folder: string, config: object): Promise<RunningPrometheus> {
+    const { PROMETHEUS_BIN: binary = 'prometheus' } = process.env
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, 'prometheus.yml')
+    writeFileSync(file, JSON.stringify(config))
+    const address = `127.0.0.1:${String(await freePort())}`
+    const program = new ChildProgram({
+      name: 'prometheus',
+      file: binary,
+      args: [`--config.file=${file}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=${address}`],
+      env: {},
+      logFile: join(folder, 'log'),
+    })
+    return new RunningPrometheus(`http://${address}`, program)
+  }
+
+  /** The answer to a page of its API; undefined while it starts. */
+  async get<T>(path: string): Promise<T | undefined> {
+    const answer = await fetch(`${this.#url}/api/v1/${path}`).catch(() => undefined)
+    if (answer === undefined || answer.status === 503) return undefined
+    const { status, data, error } = (await answer.json()) as { status: string; data: T; error?: string }
+    if (status !== 'success') throw new Error(`${path}: ${error ?? status}`)
+    return data
+  }
+
+  /** The number of series that an expression has, and of those that are a number. */
+  async series(expression: string): Promise<number> {
+    const data = await this.get<{ readonly result: readonly { readonly value: readonly [number, string] }[] }>(
+      `query?query=${encodeURIComponent(expression)}`,
+    )
+    return (data?.result ?? []).filter(({ value: [, text] }) => text !== 'NaN').length
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.stop()
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('there is no port')
+  return address.port
+}
