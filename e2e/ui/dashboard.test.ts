@@ -67,6 +67,9 @@ describe('the dashboard on the bookstore', () => {
     await box('bookstore-v1 bookstore, service').click()
     const row = page.getByRole('row', { name: /^bookthief\/bookthief may call bookstore\/bookstore-v1 / })
     expect(await row.textContent()).toContain('TrafficTarget bookstore/bookthief-access-bookstore')
+    await page
+      .getByRole('row', { name: /^bookbuyer\/bookbuyer may call bookstore\/bookstore-v1 .* \d+(\.\d)?\/s, .* success/ })
+      .waitFor()
     expect(await page.getByRole('row', { name: /bookwarehouse\/bookwarehouse/ }).count()).toBe(0)
     await box('bookstore-v1 bookstore, service').press('Enter')
     await page
@@ -125,10 +128,24 @@ describe('the dashboard on the bookstore', () => {
     const details = page.getByRole('region', { name: 'Proxy bookstore/bookstore-v1-0' })
     await details.locator('summary', { hasText: 'inbound' }).first().click()
     expect(await details.textContent()).toContain('"service"')
+    await page.getByRole('row', { name: /^bookstore\/bookstore-v1-0 .* \d{4}-\d\d-\d\d \d\d:\d\d$/ }).waitFor()
     await page.getByLabel('Search').fill('tcp-')
     await page.getByText('2 of 7 proxies').waitFor()
     await page.getByLabel('only problems').check()
     await page.getByText('0 of 7 proxies').waitFor()
+  })
+
+  it('compares the configuration of a proxy with what it was before a change', async () => {
+    const page = await open('Proxies')
+    await page.getByRole('button', { name: 'bookbuyer/bookbuyer-0' }).click()
+    const details = page.getByRole('region', { name: 'Proxy bookbuyer/bookbuyer-0' })
+    await details.locator('summary', { hasText: 'outbound' }).first().waitFor()
+    const file = join(dashboard.mesh, 'traffic-split.yaml')
+    const good = readFileSync(file, 'utf8')
+    writeFileSync(file, good.replace('weight: 75', 'weight: 60').replace('weight: 25', 'weight: 40'))
+    await details.getByRole('row', { name: /changed .*weight\D* 75 60$/ }).waitFor()
+    writeFileSync(file, good)
+    await details.getByRole('row', { name: /changed .*weight\D* 60 75$/ }).waitFor()
   })
 
   it('shows how long each change took', async () => {

@@ -43,10 +43,23 @@ export interface Topology {
   readonly edges: readonly TopologyEdge[]
 }
 
+/** Requests that sidecars have counted lately, from a workload to a service: ids of nodes of the topology. */
+export interface TrafficEdge {
+  readonly from: string
+  readonly to: string
+  readonly perSecond: number
+  /** Share of the answers with a status below 500, from 0 to 1. */
+  readonly success: number
+  /** Absent for sidecar classes that measure no durations. */
+  readonly p99Ms?: number
+}
+
 /** A proxy, and whether it takes part. */
 export interface ShownProxy extends ProxyStatus {
   /** Absent for a proxy that no certificate was issued for. */
   readonly participation?: ParticipationState
+  /** RFC 3339: when the service certificate expires that the controller keeps for its identity. Absent for one that it does not keep. */
+  readonly certificateExpires?: string
   /** `<namespace>/<service>` */
   readonly services: readonly string[]
 }
@@ -61,6 +74,8 @@ export interface Sections {
   readonly mesh: MeshSummary
   readonly topology: Topology
   readonly proxies: readonly ShownProxy[]
+  /** Edges without traffic are left out. */
+  readonly traffic: readonly TrafficEdge[]
   /** The newest first. */
   readonly pushes: readonly ChangeReport[]
   readonly problems: readonly ShownProblem[]

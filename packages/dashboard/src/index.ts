@@ -7,6 +7,7 @@ export type {
   Topology,
   TopologyEdge,
   TopologyNode,
+  TrafficEdge,
   WhatIfAnswer,
   WhatIfQuestion,
   WhyAnswer,

@@ -5,7 +5,15 @@ import type { Sections } from './api.js'
 /** What the page knows: sections that were not heard of yet are absent. */
 export type LiveMesh = Partial<Sections>
 
-const names = ['mesh', 'topology', 'proxies', 'pushes', 'problems', 'fault'] as const satisfies (keyof Sections)[]
+const names = [
+  'mesh',
+  'topology',
+  'proxies',
+  'traffic',
+  'pushes',
+  'problems',
+  'fault',
+] as const satisfies (keyof Sections)[]
 
 /** The sections of the mesh, which the server keeps up to date. The browser connects again by itself. */
 export function useLiveMesh(): LiveMesh {

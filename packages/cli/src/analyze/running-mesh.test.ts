@@ -8,6 +8,7 @@ const now = Date.parse('2026-11-27T00:00:00Z')
 const root = (expires: string): CertificatesReport => ({
   provider: { name: 'tresor', faults: [] },
   trusted: [{ authority: 'tresor', subject: 'CN=root', fingerprint: 'AA', expires, signs: true, certificates: 1 }],
+  certificates: [],
 })
 
 describe('analyzeRunningMesh', () => {

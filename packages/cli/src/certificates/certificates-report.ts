@@ -20,6 +20,14 @@ export interface ReportedFault {
   readonly message: string
 }
 
+/** A certificate that a controller keeps. */
+export interface IssuedCertificate {
+  readonly kind: string
+  readonly commonName: string
+  /** RFC 3339. */
+  readonly expiration: string
+}
+
 /** How far a controller is in a change of the provider. */
 export interface ReportedRotation {
   /** Fingerprint of the root that signs. */
@@ -31,6 +39,7 @@ export interface ReportedRotation {
 export interface CertificatesReport {
   readonly provider: { readonly name: string; readonly faults: readonly ReportedFault[] }
   readonly trusted: readonly TrustedRoot[]
+  readonly certificates: readonly IssuedCertificate[]
   /** Absent where the provider never changes. */
   readonly rotation?: ReportedRotation
 }
@@ -39,16 +48,28 @@ export interface CertificatesReport {
 export function readCertificatesReport(page: unknown): CertificatesReport | undefined {
   if (!isPlainRecord(page) || !isPlainRecord(page['provider'])) return undefined
   const { name, faults } = page['provider']
-  const { trusted } = page
-  if (typeof name !== 'string' || !isListOf(faults, isFault) || !isListOf(trusted, isRoot)) return undefined
+  const { trusted, certificates } = page
+  if (
+    typeof name !== 'string' ||
+    !isListOf(faults, isFault) ||
+    !isListOf(trusted, isRoot) ||
+    !isListOf(certificates, isIssued)
+  )
+    return undefined
   const { rotation } = page
-  return { provider: { name, faults }, trusted, ...(isRotation(rotation) && { rotation }) }
+  return { provider: { name, faults }, trusted, certificates, ...(isRotation(rotation) && { rotation }) }
 }
 
 function isRotation(value: unknown): value is ReportedRotation {
   if (!isPlainRecord(value) || typeof value['signs'] !== 'string') return false
   const { sidecars } = value
   return isPlainRecord(sidecars) && ['connected', 'missing'].every((member) => typeof sidecars[member] === 'number')
+}
+
+function isIssued(value: unknown): value is IssuedCertificate {
+  return (
+    isPlainRecord(value) && ['kind', 'commonName', 'expiration'].every((member) => typeof value[member] === 'string')
+  )
 }
 
 function isRoot(value: unknown): value is TrustedRoot {

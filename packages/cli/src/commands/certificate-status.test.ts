@@ -40,7 +40,11 @@ describe('osm certificate status', () => {
   }
 
   it('shows roots, and ends with 0 where all is in order', async () => {
-    const { code, stdout } = await status({ provider: { name: 'tresor', faults: [] }, trusted: [root, former] })
+    const { code, stdout } = await status({
+      provider: { name: 'tresor', faults: [] },
+      trusted: [root, former],
+      certificates: [],
+    })
     expect(code).toBe(0)
     expect(stdout).toContain('workload certificates by provider tresor')
     expect(stdout).toMatch(/workload +CN=mesh-root·\[31m +yes +7 +2036-01-01T00:00:00.000Z +AA:BB:CC:DD:EE:FF\n/)
@@ -48,14 +52,23 @@ describe('osm certificate status', () => {
   })
 
   it('shows that another provider waits, and ends with 1', async () => {
-    const { code, stdout } = await status({ provider: { name: 'tresor', faults: [waiting] }, trusted: [root] })
+    const { code, stdout } = await status({
+      provider: { name: 'tresor', faults: [waiting] },
+      trusted: [root],
+      certificates: [],
+    })
     expect(code).toBe(1)
     expect(stdout).toContain('warning: provider vault does not sign yet [OSM_CERT_ROTATION]')
   })
 
   it('shows how many sidecars a change waits for', async () => {
     const rotation = { signs: 'AA', sidecars: { connected: 5, missing: 2 } }
-    const { stdout } = await status({ provider: { name: 'tresor', faults: [] }, trusted: [root], rotation })
+    const { stdout } = await status({
+      provider: { name: 'tresor', faults: [] },
+      trusted: [root],
+      rotation,
+      certificates: [],
+    })
     expect(stdout).toContain('3 of 5 connected sidecars have confirmed their configuration')
   })
 

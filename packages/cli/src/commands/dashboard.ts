@@ -1,7 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 
 import { exitCodes } from '../exit-code.js'
-import { usesCluster } from '../kubernetes/cluster-options.js'
+import type { AddOnName } from '../dashboard/forward-add-on.js'
+import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
+import { openCluster } from '../kubernetes/open-cluster.js'
 import type { CommandHost } from './cli-command.js'
 import { meshSourceHelp, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
@@ -9,6 +11,15 @@ import { stateOption } from './state-option.js'
 interface DashboardFlags extends MeshSourceFlags {
   readonly localPort: number
   readonly openBrowser: boolean
+  readonly grafana?: true
+  readonly prometheus?: true
+  readonly jaeger?: true
+}
+
+/** What is open until its signal aborts. */
+interface Served {
+  readonly url: string
+  readonly closed: Promise<void>
 }
 
 const DEFAULT_PORT = 3000
@@ -27,22 +38,26 @@ export function addDashboard(parent: Command, host: CommandHost): void {
     .addOption(
       new Option('-b, --open-browser [boolean]', 'open the page in a browser').argParser(booleanOf).default(true),
     )
+    .addOption(addOnOption('grafana'))
+    .addOption(addOnOption('prometheus'))
+    .addOption(addOnOption('jaeger'))
     .addHelpText(
       'after',
       `
 The page is served on 127.0.0.1 until Ctrl-C, below a random path that is printed. It loads nothing from other hosts and changes nothing in the mesh.
 In a cluster, the controller is read by port-forward, which requires permission to get and create pods/portforward.
+With --grafana, --prometheus or --jaeger, the command forwards the port to that add-on of the chart in place of the page. Every user of this machine
+can then reach it.
 ${meshSourceHelp}
 
 Examples:
   osm dashboard
-  osm dashboard --local-port 0 --open-browser=false`,
+  osm dashboard --local-port 0 --open-browser=false
+  osm dashboard --grafana`,
     )
     .action(async (flags: DashboardFlags, command: Command) => {
-      const { startDashboard } = await import('../dashboard/start-dashboard.js')
       const { openBrowser } = await import('../dashboard/open-browser.js')
-      const source = await meshSourceOf(host, flags, command)
-      const { url, closed } = await startDashboard(context, source, { port: flags.localPort, signal: context.signal })
+      const { url, closed } = await open(host, flags, command)
       context.stdout.write(`${url}\n`)
       const forget = flags.openBrowser ? await openBrowser(url, context.variables) : undefined
       try {
@@ -52,6 +67,25 @@ Examples:
       }
       onExit(exitCodes.ok)
     })
+}
+
+/** The page, or what the options name in its place. */
+async function open(host: CommandHost, flags: DashboardFlags, command: Command): Promise<Served> {
+  const { addOnNames, forwardAddOn } = await import('../dashboard/forward-add-on.js')
+  const addOn = addOnNames.find((name) => flags[name])
+  if (addOn !== undefined) {
+    if (flags.state !== undefined)
+      command.error(`error: --${addOn} opens an add-on in a cluster and cannot be combined with --state`)
+    return forwardAddOn(await openCluster(host, clusterFlagsOf(command)), addOn, flags.localPort)
+  }
+  const { startDashboard } = await import('../dashboard/start-dashboard.js')
+  const source = await meshSourceOf(host, flags, command)
+  return startDashboard(host.context, source, { port: flags.localPort, signal: host.context.signal })
+}
+
+function addOnOption(name: AddOnName): Option {
+  const others = (['grafana', 'prometheus', 'jaeger'] as const).filter((other) => other !== name)
+  return new Option(`--${name}`, `open the ${name} of the chart in a cluster`).conflicts([...others])
 }
 
 function portOf(text: string): number {

@@ -71,6 +71,13 @@ describe('the server of the dashboard', () => {
   /** Times that the objects of the mesh were read. */
   let loads = 0
   let statuses = 0
+  /** Requests that the sidecar has counted. */
+  let requests = 0
+  const certificate = {
+    kind: 'service',
+    commonName: 'store.shop.cluster.local',
+    expiration: '2036-01-02T03:04:05.000Z',
+  }
 
   const watched: WatchedMesh = {
     load: (assumptions) => {
@@ -89,7 +96,7 @@ describe('the server of the dashboard', () => {
             uuid: store.uuid,
             name: store.name,
             identity: store.identity,
-            commonName: 'store',
+            commonName: `${store.uuid}.sidecar.store.shop.cluster.local`,
             state: 'participant',
             services: [{ namespace: 'shop', name: 'store' }],
           } as never, // branded names, which the page takes as texts
@@ -98,8 +105,16 @@ describe('the server of the dashboard', () => {
       }),
       pushes: async () => [],
       problems: async () => [],
-      certificates: async () => ({ provider: { name: 'tresor', faults: [] }, trusted: [] }),
+      certificates: async () => ({
+        provider: { name: 'tresor', faults: [] },
+        trusted: [],
+        certificates: [certificate],
+      }),
     }),
+    metrics: async () => {
+      requests += 10
+      return `envoy_cluster_upstream_rq_xx{envoy_response_code_class="2",envoy_cluster_name="shop/store|80"} ${requests}`
+    },
     policy: async () => Promise.reject(new Error('not asked')),
     mesh: { title: 'shop', version: '0.0.0' },
     cwd: folder,
@@ -165,7 +180,9 @@ describe('the server of the dashboard', () => {
   it('tells an open page of all sections, and draws policy, splits and endpoints', async () => {
     const { topology, proxies, problems, mesh: summary } = await hear((heard) => heard.fault !== undefined)
     expect(summary).toEqual({ title: 'shop', version: '0.0.0' })
-    expect(proxies).toEqual([{ ...store, participation: 'participant', services: ['shop/store'] }])
+    expect(proxies).toEqual([
+      { ...store, participation: 'participant', certificateExpires: certificate.expiration, services: ['shop/store'] },
+    ])
     expect(problems).toEqual([])
     const arrows = (topology as Topology).edges.map(({ from, kind, to, rules }) => [
       `${from} ${kind} ${to}`,
@@ -181,6 +198,12 @@ describe('the server of the dashboard', () => {
       'workload shop/store',
       'shop/store-1-0',
     ])
+  })
+
+  it('shows the requests that sidecars have counted since they were asked before', async () => {
+    const { traffic = [] } = await hear((heard) => (heard.traffic ?? []).length > 0)
+    expect(traffic).toMatchObject([{ from: 'workload shop/store', to: 'service shop/store', success: 1 }])
+    expect(traffic[0]?.perSecond).toBeGreaterThan(0)
   })
 
   it('asks nothing while no page is open, and reads the mesh again only when something has changed', async () => {

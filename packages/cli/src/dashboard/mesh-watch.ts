@@ -6,16 +6,26 @@ import { errorMessage, Latest, Wake } from '@osm-ts/driver-api/toolkit'
 
 import { collectFindings } from '../analyze/findings.js'
 import { analyzeRunningMesh } from '../analyze/running-mesh.js'
+import type { IssuedCertificate } from '../certificates/certificates-report.js'
 import { withShortPlaces } from '../spec/short-places.js'
 import type { DebugApi } from '../state/debug-api.js'
 import { errorMeanings } from '../support/error-meanings.js'
 import type { AskedMesh } from './mesh-questions.js'
+import type { GetMetrics } from './metrics-pages.js'
 import { topologyOf } from './topology.js'
+import { type ProxySample, TrafficRates } from './traffic-rates.js'
+import { readServiceCounters } from './upstream-counters.js'
 
 /** How often the controller is asked while a page is open. */
 export const POLL_MS = 2000
 /** The objects of the mesh are read again at least this often: roots expire, and files may change without any effect on a proxy. */
 const MAX_MODEL_AGE_MS = 30_000
+
+/** How often the metrics of sidecars are read while a page is open, and of how many at once. */
+const TRAFFIC_MS = 5000
+const METRICS_AT_ONCE = 8
+/** Of a larger mesh no metrics are read: they would cost the machine of the page and the sidecars too much. */
+const MAX_METRICS = 200
 
 /** Sections of the page as JSON, by name. */
 export type SectionTexts = ReadonlyMap<keyof Sections, string>
@@ -24,6 +34,7 @@ export type SectionTexts = ReadonlyMap<keyof Sections, string>
 export interface WatchedMesh extends AskedMesh {
   readonly openApi: () => Promise<Pick<DebugApi, 'statuses' | 'participation' | 'pushes' | 'problems' | 'certificates'>>
   readonly policy: DebugApi['policy']
+  readonly metrics: GetMetrics
   readonly mesh: Sections['mesh']
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -34,6 +45,9 @@ export class MeshWatch {
   readonly #watched: WatchedMesh
   readonly #sections: Latest<SectionTexts>
   readonly #wake = new Wake()
+  readonly #trafficWake = new Wake()
+  readonly #rates = new TrafficRates()
+  #proxies: readonly ShownProxy[] = []
   #readers = 0
   /** What the objects were read for last, and when. */
   #modelKey = ''
@@ -53,6 +67,7 @@ export class MeshWatch {
   async *read(signal: AbortSignal): AsyncGenerator<SectionTexts, void, undefined> {
     this.#readers += 1
     this.#wake.notify()
+    this.#trafficWake.notify()
     try {
       yield* this.#sections.watch(signal)
     } finally {
@@ -62,30 +77,60 @@ export class MeshWatch {
 
   /** Polls while there are readers, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#whileRead(this.#wake, POLL_MS, () => this.#refresh(), signal),
+      // Apart from the rest, since a sidecar may take long to answer.
+      this.#whileRead(this.#trafficWake, TRAFFIC_MS, () => this.#readTraffic(), signal),
+    ])
+  }
+
+  async #whileRead(wake: Wake, everyMs: number, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (this.#readers === 0) {
-        await this.#wake.wait(signal)
+        await wake.wait(signal)
         continue
       }
-      await this.#refresh()
+      await work()
       // Rejects when the signal aborts; the loop then ends by its condition.
-      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
     }
   }
 
+  async #readTraffic(): Promise<void> {
+    const proxies = this.#proxies.filter(({ connected }) => connected)
+    const samples: ProxySample[] = []
+    const readOne = async (proxy: ShownProxy): Promise<void> => {
+      // One that is starting, ending, or not to be reached has no traffic to show.
+      const page = await this.#watched.metrics(proxy).catch(() => undefined)
+      if (page !== undefined) samples.push({ proxy, at: this.#watched.now(), counters: readServiceCounters(page) })
+    }
+    if (proxies.length <= MAX_METRICS)
+      for (let at = 0; at < proxies.length; at += METRICS_AT_ONCE)
+        await Promise.all(proxies.slice(at, at + METRICS_AT_ONCE).map(readOne))
+    this.#publish(new Map([['traffic', JSON.stringify(this.#rates.take(samples))]]))
+  }
+
+  /** Tells readers of what is new in these sections. */
+  #publish(news: SectionTexts): void {
+    const before = this.#sections.current ?? new Map()
+    if ([...news].some(([name, text]) => before.get(name) !== text)) this.#sections.set(new Map([...before, ...news]))
+  }
+
   async #refresh(): Promise<void> {
-    const next = new Map(this.#sections.current)
+    const news = new Map<keyof Sections, string>()
     const set = <Name extends keyof Sections>(name: Name, value: Sections[Name]): void =>
-      void next.set(name, JSON.stringify(value))
+      void news.set(name, JSON.stringify(value))
     try {
       const api = await this.#watched.openApi()
-      const [statuses, participation, pushes, problems] = await Promise.all([
+      const [statuses, participation, pushes, problems, { certificates }] = await Promise.all([
         api.statuses(),
         api.participation(),
         api.pushes(),
         api.problems(),
+        api.certificates(),
       ])
-      const proxies = shownProxies(statuses, participation)
+      const proxies = shownProxies(statuses, participation, certificates)
+      this.#proxies = proxies
       set('proxies', proxies)
       set('pushes', pushes)
       await this.#readObjects(proxies, problems, set)
@@ -93,8 +138,7 @@ export class MeshWatch {
     } catch (error) {
       set('fault', errorMessage(error))
     }
-    const before = this.#sections.current
-    if ([...next].some(([name, text]) => before?.get(name) !== text)) this.#sections.set(next)
+    this.#publish(news)
   }
 
   /** What takes a whole mesh to compute is computed again only when something else shows that it may have changed. */
@@ -123,15 +167,31 @@ export class MeshWatch {
   }
 }
 
-function shownProxies(statuses: readonly ProxyStatus[], { proxies }: ParticipationReport): readonly ShownProxy[] {
+function shownProxies(
+  statuses: readonly ProxyStatus[],
+  { proxies }: ParticipationReport,
+  certificates: readonly IssuedCertificate[],
+): readonly ShownProxy[] {
+  const expiries = firstExpiries(certificates)
   const keyOf = ({ uuid, name }: { readonly uuid: string; readonly name: string }): string => `${uuid} ${name}`
   const participants = new Map(proxies.map((proxy) => [keyOf(proxy), proxy]))
   return statuses.map((status) => {
     const found = participants.get(keyOf(status))
+    // A proxy is called `<uuid>.sidecar.<name of its service certificate>`.
+    const expires = expiries.get(found?.commonName.split('.').slice(2).join('.') ?? '')
     return {
       ...status,
       ...(found !== undefined && { participation: found.state }),
+      ...(expires !== undefined && { certificateExpires: expires }),
       services: (found?.services ?? []).map(({ namespace, name }) => `${namespace}/${name}`).sort(),
     }
   })
+}
+
+/** When the first service certificate of each name expires. */
+function firstExpiries(certificates: readonly IssuedCertificate[]): ReadonlyMap<string, string> {
+  const service = certificates.filter(({ kind }) => kind === 'service')
+  // The last one of a name stays in the map.
+  const latestFirst = [...service].sort((one, other) => Date.parse(other.expiration) - Date.parse(one.expiration))
+  return new Map(latestFirst.map(({ commonName, expiration }) => [commonName, expiration]))
 }

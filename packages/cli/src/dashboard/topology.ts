@@ -113,7 +113,7 @@ function destinationOf(destination: string): { readonly service: string; readonl
 }
 
 /** An identity is `<account>.<namespace>`; namespaces have no dots. */
-function accountOfIdentity(identity: string): string | undefined {
+export function accountOfIdentity(identity: string): string | undefined {
   const dot = identity.lastIndexOf('.')
   return dot < 1 ? undefined : `${identity.slice(dot + 1)}/${identity.slice(0, dot)}`
 }

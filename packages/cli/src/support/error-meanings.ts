@@ -54,6 +54,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CERT_STORE_PERMISSIONS: "the stored root is accessible to other users",
   OSM_CERT_TOO_MANY_NAMES: "an identity backs more services than fit into one certificate",
   OSM_CERT_UNKNOWN: "a certificate to rotate was never issued, or was released",
+  OSM_CLI_ADD_ON_MISSING: "no pod of the add-on that osm dashboard was to open is ready",
   OSM_CLI_ANSWER: "the controller or a sidecar sent a response that this version of osm does not support",
   OSM_CLI_CHART: "the chart of the control plane was not found",
   OSM_CLI_CONFIG: "the settings file named by OSM_CONFIG cannot be read or is invalid",

@@ -3,7 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 
 import type { ShownProxy } from '../api.js'
 import { ask, type Asked } from '../ask.js'
+import type { PolicyDocument } from '../compare-policies.js'
 import { isTroubled } from '../troubled.js'
+import { Comparison, type SeenVersion } from './comparison.js'
 import { FilterBar, Mark, objectText, Table, Waiting } from './parts.js'
 
 /** Every proxy, and what one of them was sent. */
@@ -24,7 +26,16 @@ export function ProxiesView({ proxies }: { readonly proxies: readonly ShownProxy
       <FilterBar search={search} onSearch={setSearch} onlyTroubled={onlyTroubled} onOnlyTroubled={setOnlyTroubled} />
       <Table
         caption={`${shown.length} of ${proxies.length} proxies`}
-        columns={['Proxy', 'Class', 'State', 'Takes part', 'Services', 'Version in force', 'Last report']}
+        columns={[
+          'Proxy',
+          'Class',
+          'State',
+          'Takes part',
+          'Services',
+          'Version in force',
+          'Last report',
+          'Certificate expires',
+        ]}
       >
         {shown.map((proxy) => (
           <tr key={`${proxy.uuid} ${proxy.name}`}>
@@ -41,6 +52,9 @@ export function ProxiesView({ proxies }: { readonly proxies: readonly ShownProxy
             <td>{proxy.services.join(', ')}</td>
             <td class="code">{proxy.appliedVersion?.slice(0, 10) ?? '–'}</td>
             <td class="code">{proxy.lastReport?.slice(11, 19) ?? '–'}</td>
+            <td class="code">
+              <Expiry time={proxy.certificateExpires} />
+            </td>
           </tr>
         ))}
       </Table>
@@ -54,19 +68,29 @@ function toneOf(proxy: ShownProxy): 'good' | 'warn' | 'bad' {
   return isTroubled(proxy) ? 'warn' : 'good'
 }
 
-interface ProxyDocument {
-  readonly proxy: unknown
-  readonly parts: Readonly<Record<string, { readonly kind?: string }>>
+/** When a certificate expires, in UTC. */
+function Expiry({ time }: { readonly time: string | undefined }): JSX.Element {
+  if (time === undefined) return <>–</>
+  const text = time.slice(0, 16).replace('T', ' ')
+  return Date.parse(time) < Date.now() ? <Mark tone="bad">{text}</Mark> : <>{text}</>
 }
 
+/** Versions of the policy of the chosen proxy that are kept to be compared. */
+const MAX_VERSIONS = 10
+
 function ProxyDetails({ proxy }: { readonly proxy: ShownProxy }): JSX.Element {
-  const [asked, setAsked] = useState<Asked<ProxyDocument>>()
+  const [asked, setAsked] = useState<Asked<PolicyDocument>>()
+  const [versions, setVersions] = useState<readonly SeenVersion[]>([])
   const { uuid, identity, wantedVersion } = proxy
   useEffect(() => {
     let isCurrent = true
     const query = new URLSearchParams({ uuid, identity })
-    void ask<ProxyDocument>(`policy?${query.toString()}`).then((answer) => {
-      if (isCurrent) setAsked(answer)
+    void ask<PolicyDocument>(`policy?${query.toString()}`).then((answer) => {
+      if (!isCurrent) return
+      setAsked(answer)
+      if (answer.state !== 'answered') return
+      const seen = { version: wantedVersion ?? '', time: new Date().toISOString(), document: answer.answer }
+      setVersions((before) => [seen, ...before].slice(0, MAX_VERSIONS))
     })
     return () => {
       isCurrent = false
@@ -95,6 +119,7 @@ function ProxyDetails({ proxy }: { readonly proxy: ShownProxy }): JSX.Element {
           <Mark tone="bad">closed</Mark> {proxy.denied.join(', ')}: a change that removes access was refused
         </p>
       )}
+      {versions.length > 1 && <Comparison versions={versions} />}
       <h3>Configuration</h3>
       {asked === undefined && <Waiting />}
       {asked?.state === 'refused' && <p role="alert">{asked.reason}</p>}

@@ -4,15 +4,21 @@ import { useMemo, useState } from 'preact/hooks'
 import type { ShownProxy, Topology, TopologyEdge, TopologyNode } from '../api.js'
 import { filterTopology, layOut, type Picture, type PlacedEdge, type PlacedNode, readable } from '../layout.js'
 import type { LiveMesh } from '../live-mesh.js'
+import { type ArrowTraffic, rateText, trafficOn, trafficText } from '../traffic.js'
 import { isTroubled } from '../troubled.js'
 import { FilterBar, Table, Waiting } from './parts.js'
 
 /** Who may call whom: a picture, and the same as a table. */
-export function TopologyView({ live: { topology, proxies = [] } }: { readonly live: LiveMesh }): JSX.Element {
+export function TopologyView({
+  live: { topology, proxies = [], traffic = [] },
+}: {
+  readonly live: LiveMesh
+}): JSX.Element {
   const [search, setSearch] = useState('')
   const [namespace, setNamespace] = useState('')
   const [onlyTroubled, setOnlyTroubled] = useState(false)
   const [chosen, setChosen] = useState<string>()
+  const trafficOf = useMemo(() => trafficOn(traffic), [traffic])
   const troubled = useMemo(() => troubledNames(proxies), [proxies])
   const shown = useMemo(() => {
     if (topology === undefined) return undefined
@@ -46,17 +52,17 @@ export function TopologyView({ live: { topology, proxies = [] } }: { readonly li
         </label>
       </FilterBar>
       <div class="sheet">
-        <Drawing picture={picture} troubled={troubled} chosen={chosen} onChoose={choose} />
+        <Drawing picture={picture} trafficOf={trafficOf} troubled={troubled} chosen={chosen} onChoose={choose} />
         <ul class="legend">
           <li>blue box: workload</li>
           <li>grey box: service</li>
           <li>dashed box: outside the mesh</li>
-          <li>green arrow: may call</li>
+          <li>green arrow: may call; thick: calls, with requests per second; red: some fail</li>
           <li>blue arrow: share of a split</li>
           <li>dotted arrow: is served by</li>
         </ul>
       </div>
-      <Connections topology={shown} chosen={chosen} />
+      <Connections topology={shown} trafficOf={trafficOf} chosen={chosen} />
     </>
   )
 }
@@ -69,14 +75,19 @@ function hasTrouble({ proxies }: TopologyNode, troubled: ReadonlySet<string>): b
   return proxies.some((name) => troubled.has(name))
 }
 
+/** What is known of the requests along an arrow. */
+type TrafficOf = (edge: TopologyEdge) => ArrowTraffic | undefined
+
 interface DrawingProps {
   readonly picture: Picture
+  readonly trafficOf: TrafficOf
   readonly troubled: ReadonlySet<string>
   readonly chosen: string | undefined
   readonly onChoose: (id: string) => void
 }
 
-function Drawing({ picture: { nodes, edges, width, height }, troubled, chosen, onChoose }: DrawingProps): JSX.Element {
+function Drawing({ picture, trafficOf, troubled, chosen, onChoose }: DrawingProps): JSX.Element {
+  const { nodes, edges, width, height } = picture
   if (nodes.length === 0) return <p class="soft">Nothing matches.</p>
   const isNear = ({ from, to }: TopologyEdge): boolean => chosen === undefined || chosen === from || chosen === to
   return (
@@ -94,7 +105,12 @@ function Drawing({ picture: { nodes, edges, width, height }, troubled, chosen, o
         </marker>
       </defs>
       {edges.map((edge) => (
-        <Arrow key={`${edge.from} ${edge.to} ${edge.kind}`} edge={edge} isDim={!isNear(edge)} />
+        <Arrow
+          key={`${edge.from} ${edge.to} ${edge.kind}`}
+          edge={edge}
+          traffic={trafficOf(edge)}
+          isDim={!isNear(edge)}
+        />
       ))}
       {nodes.map((node) => (
         <Box
@@ -111,23 +127,30 @@ function Drawing({ picture: { nodes, edges, width, height }, troubled, chosen, o
 
 function Arrow({
   edge: { kind, points, rules },
+  traffic,
   isDim,
 }: {
   readonly edge: PlacedEdge
+  readonly traffic: ArrowTraffic | undefined
   readonly isDim: boolean
 }): JSX.Element {
   const path = points.map(({ x, y }, at) => `${at === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('')
   const middle = points[Math.floor(points.length / 2)]
   return (
-    <g class={`${kind}${isDim ? ' dim' : ''}`} aria-hidden="true">
+    <g class={[kind, ...busyClasses(traffic), ...(isDim ? ['dim'] : [])].join(' ')} aria-hidden="true">
       <path d={path} marker-end="url(#tip)" />
-      {kind === 'split' && middle !== undefined && (
+      {middle !== undefined && (kind === 'split' || traffic !== undefined) && (
         <text class="place" x={middle.x} y={middle.y - 4}>
-          {rules[0]?.request}
+          {traffic === undefined ? rules[0]?.request : rateText(traffic.perSecond)}
         </text>
       )}
     </g>
   )
+}
+
+function busyClasses(traffic: ArrowTraffic | undefined): readonly string[] {
+  if (traffic === undefined) return []
+  return traffic.success < 1 ? ['busy', 'failing'] : ['busy']
 }
 
 interface BoxProps {
@@ -170,9 +193,11 @@ function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Ele
 /** The arrows as a table, for those who do not see the picture, and for the rules behind them. */
 function Connections({
   topology: { nodes, edges },
+  trafficOf,
   chosen,
 }: {
   readonly topology: Topology
+  readonly trafficOf: TrafficOf
   readonly chosen: string | undefined
 }): JSX.Element {
   const named = new Map(
@@ -182,30 +207,45 @@ function Connections({
   const shown = edges
     .filter(({ from, to }) => chosen === undefined || chosen === from || chosen === to)
     .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
-  const what = { access: 'may call', split: 'sends a share to', serves: 'is served by' } as const
   const whose = chosen === undefined ? '' : ` of ${named.get(chosen) ?? chosen}`
   return (
     <Table
       caption={`${shown.length} connections${whose}`}
-      columns={['From', 'Relation', 'To', 'Requests', 'Allowed by']}
+      columns={['From', 'Relation', 'To', 'Requests', 'Traffic', 'Allowed by']}
     >
-      {shown.map(({ from, to, kind, rules }) => (
-        <tr key={`${from} ${to} ${kind}`}>
-          <td>{named.get(from)}</td>
-          <td class="soft">{what[kind]}</td>
-          <td>{named.get(to)}</td>
-          <td>
-            {rules.map(({ request }) => (
-              <div key={request}>{request}</div>
-            ))}
-          </td>
-          <td>
-            {[...new Set(rules.flatMap(({ allowedBy }) => allowedBy))].map((rule) => (
-              <div key={rule}>{rule}</div>
-            ))}
-          </td>
-        </tr>
+      {shown.map((edge) => (
+        <Connection key={`${edge.from} ${edge.to} ${edge.kind}`} edge={edge} named={named} traffic={trafficOf(edge)} />
       ))}
     </Table>
+  )
+}
+
+const relations = { access: 'may call', split: 'sends a share to', serves: 'is served by' } as const
+
+interface ConnectionProps {
+  readonly edge: TopologyEdge
+  /** Names of boxes by their ids. */
+  readonly named: ReadonlyMap<string, string>
+  readonly traffic: ArrowTraffic | undefined
+}
+
+function Connection({ edge: { from, to, kind, rules }, named, traffic }: ConnectionProps): JSX.Element {
+  return (
+    <tr>
+      <td>{named.get(from)}</td>
+      <td class="soft">{relations[kind]}</td>
+      <td>{named.get(to)}</td>
+      <td>
+        {rules.map(({ request }) => (
+          <div key={request}>{request}</div>
+        ))}
+      </td>
+      <td>{traffic !== undefined && trafficText(traffic)}</td>
+      <td>
+        {[...new Set(rules.flatMap(({ allowedBy }) => allowedBy))].map((rule) => (
+          <div key={rule}>{rule}</div>
+        ))}
+      </td>
+    </tr>
   )
 }
