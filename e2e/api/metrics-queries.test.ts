@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { resourceTypes } from '@osm-ts/kubernetes'
 import { parse } from 'yaml'
-import { chartFolder, render } from './chart/render.js'
+import { render } from './chart/render.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,
@@ -21,22 +20,13 @@ import {
   type RunningPod,
 } from './stand-in/index.js'
 import { podTarget, RunningPrometheus } from './support/prometheus.js'
+import { alertQueries, dashboardFiles, dashboardQueries, recordingQueries, rulesFile } from './support/queries.js'
 
 const signal = AbortSignal.timeout(600_000)
 const shop = 'queries-shop'
 const meshed = ['server', 'client'] as const
-const rulesFile = join(chartFolder, 'rules/osm.yaml')
 /** No load may reach it. */
 const WAIT_MS = 120_000
-
-interface Rule {
-  readonly record?: string
-  readonly alert?: string
-  readonly expr: string
-}
-
-/** An expression, and where it is written down. */
-type Query = readonly [place: string, expression: string]
 
 describe('the expressions of dashboards, rules and alerts, on a real Prometheus', () => {
   let server: ApiServer
@@ -135,21 +125,6 @@ describe('the expressions of dashboards, rules and alerts, on a real Prometheus'
     }
   }
 
-  /** Those of the queries that have no series, once they have had time to. */
-  async function without(queries: readonly Query[]): Promise<readonly string[]> {
-    const read = async (): Promise<readonly string[]> => {
-      const counts = await Promise.all(queries.map(async ([, expression]) => prometheus?.series(expression)))
-      return queries.flatMap(([place, expression], at) => (counts[at] === 0 ? [`${place}: ${expression}`] : []))
-    }
-    const deadline = Date.now() + WAIT_MS
-    let missing = await read()
-    while (missing.length > 0 && Date.now() < deadline) {
-      await sleep(1_000)
-      missing = await read()
-    }
-    return missing
-  }
-
   it('has the control plane and the sidecars scraped by the configuration of the chart', async () => {
     const targets = await eventually(
       async () =>
@@ -172,32 +147,18 @@ describe('the expressions of dashboards, rules and alerts, on a real Prometheus'
     })
   })
 
-  it.each(readdirSync(join(chartFolder, 'dashboards')))(
-    'finds series for every panel and variable of %s',
-    async (file) => {
-      expect(await without(queriesOf(file))).toEqual([])
-    },
-  )
-
-  it('finds series for every recording rule', async () => {
-    const rules = rulesOf().flatMap(({ record, expr }): Query[] =>
-      record === undefined
-        ? []
-        : [
-            [record, record],
-            [record, expr],
-          ],
-    )
-    expect(rules).not.toEqual([])
-    expect(await without(rules)).toEqual([])
+  it.each(dashboardFiles)('finds series for every panel and variable of %s', async (file) => {
+    const queries = dashboardQueries(file)
+    expect(queries).not.toEqual([])
+    expect(await prometheus?.withoutSeries(queries)).toEqual([])
   })
 
-  it('finds series for what every alert compares', async () => {
-    const alerts = rulesOf().flatMap(({ alert, expr }): Query[] =>
-      alert === undefined ? [] : [[alert, compared(expr)]],
-    )
-    expect(alerts).not.toEqual([])
-    expect(await without(alerts)).toEqual([])
+  it.each([
+    ['recording rule', recordingQueries()],
+    ['alert', alertQueries()],
+  ])('finds series for what every %s looks at', async (_what, queries) => {
+    expect(queries).not.toEqual([])
+    expect(await prometheus?.withoutSeries(queries)).toEqual([])
   })
 
   it('raises no alert on a mesh that works', async () => {
@@ -209,34 +170,4 @@ describe('the expressions of dashboards, rules and alerts, on a real Prometheus'
 interface ScrapedTarget {
   readonly health: string
   readonly labels: Readonly<Record<string, string>>
-}
-
-function rulesOf(): readonly Rule[] {
-  const { groups } = parse(readFileSync(rulesFile, 'utf8')) as { groups: readonly { rules: readonly Rule[] }[] }
-  return groups.flatMap(({ rules }) => rules)
-}
-
-/** What an alert looks at: the comparison says whether it holds instead of dropping series, and what must not be absent is there. */
-function compared(expression: string): string {
-  return expression.replace(/^absent\((.*)\)$/, '$1').replaceAll(/ (==|!=|[<>]=?) /g, ' $1 bool ')
-}
-
-/** Expressions of panels with every variable at `All`, and the selectors of variables. */
-function queriesOf(file: string): readonly Query[] {
-  const dashboard = JSON.parse(readFileSync(join(chartFolder, 'dashboards', file), 'utf8')) as {
-    readonly templating: {
-      readonly list: readonly { readonly name: string; readonly query: string | { readonly query: string } }[]
-    }
-    readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[]
-  }
-  const variables = dashboard.templating.list.flatMap(({ name, query }): Query[] => {
-    if (typeof query === 'string') return []
-    const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(query.query) ?? []
-    return [[`variable ${name}`, `${String(selector)}{${String(label)}!=""}`]]
-  })
-  const panels = dashboard.panels.flatMap(({ title, targets }) =>
-    targets.map(({ expr }): Query => [title, expr.replaceAll(/\$\w+/g, '.*')]),
-  )
-  expect(panels).not.toEqual([])
-  return [...variables, ...panels]
 }

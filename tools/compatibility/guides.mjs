@@ -209,7 +209,12 @@ const guides = [
     of: 'both',
     outcome: 'covered',
     note: 'a real Prometheus runs every expression of the dashboards of the chart; no test runs Grafana itself',
-    tests: [api('metrics-queries'), dataplane('request-metrics'), api('cli-namespaces')],
+    tests: [
+      api('metrics-queries'),
+      'e2e/pipy/metrics-queries.test.ts',
+      dataplane('request-metrics'),
+      api('cli-namespaces'),
+    ],
   },
   {
     name: 'tracing',

@@ -1,9 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { ChildProgram } from '../harness/index.js'
 import type { Pod } from '../stand-in/index.js'
+import type { Query } from './queries.js'
+
+/** No load may reach it. */
+const WAIT_MS = 120_000
 
 /** A target, with the labels that Prometheus finds it with. */
 export interface Target {
@@ -74,16 +79,30 @@ export class RunningPrometheus {
     return data
   }
 
-  /** The number of series that an expression has, and of those that are a number. */
-  async series(expression: string): Promise<number> {
-    const data = await this.get<{ readonly result: readonly { readonly value: readonly [number, string] }[] }>(
-      `query?query=${encodeURIComponent(expression)}`,
-    )
-    return (data?.result ?? []).filter(({ value: [, text] }) => text !== 'NaN').length
+  /** The queries that have no series, or none that is a number, once they have had time to. */
+  async withoutSeries(queries: readonly Query[]): Promise<readonly string[]> {
+    const read = async (): Promise<readonly string[]> => {
+      const counts = await Promise.all(queries.map(async ([, expression]) => this.#countSeries(expression)))
+      return queries.flatMap(([place, expression], at) => (counts[at] === 0 ? [`${place}: ${expression}`] : []))
+    }
+    const deadline = Date.now() + WAIT_MS
+    let missing = await read()
+    while (missing.length > 0 && Date.now() < deadline) {
+      await sleep(1_000)
+      missing = await read()
+    }
+    return missing
   }
 
   async stop(): Promise<void> {
     await this.#program.stop()
+  }
+
+  async #countSeries(expression: string): Promise<number> {
+    const data = await this.get<{ readonly result: readonly { readonly value: readonly [number, string] }[] }>(
+      `query?query=${encodeURIComponent(expression)}`,
+    )
+    return (data?.result ?? []).filter(({ value: [, text] }) => text !== 'NaN').length
   }
 }
 
