@@ -132,8 +132,8 @@ function routesOf(part: OutboundPart): readonly Omit<Route, 'caller'>[] {
 }
 
 function routeEnd(route: OutboundRoute): string {
-  const { targets, errorWeight = 0 } = route
-  const errors = errorWeight > 0 ? [{ upstream: 'error 500', weight: errorWeight }] : []
+  const { targets, errorWeight = 0, errorStatus } = route
+  const errors = errorWeight > 0 ? [{ upstream: `error ${errorStatus ?? 500}`, weight: errorWeight }] : []
   return [sharesOf([...targets, ...errors]), describeChanges(route)].filter((text) => text !== '').join('; ')
 }
 

@@ -84,8 +84,8 @@ function outboundLines(part: OutboundPart): readonly string[] {
 }
 
 function routeEnd(route: OutboundRoute): string {
-  const { targets, errorWeight = 0 } = route
-  const errors = errorWeight > 0 ? [{ upstream: 'error 500', weight: errorWeight }] : []
+  const { targets, errorWeight = 0, errorStatus } = route
+  const errors = errorWeight > 0 ? [{ upstream: `error ${errorStatus ?? 500}`, weight: errorWeight }] : []
   const end = route.redirect === undefined ? shares([...targets, ...errors]) : `redirect ${route.redirect.status}`
   const changes = describeChanges(route)
   return changes === '' ? end : `${end} (${changes})`

@@ -178,16 +178,23 @@ const routeTargets = sortedList(
   fc.record({ upstream: name, weight: count, ...changedHeaders }, { requiredKeys: ['upstream', 'weight'] }),
   by('upstream'),
 )
-const targetRoute = fc.record(
+const errorShare = fc.record(
+  { errorWeight: fc.integer({ min: 1, max: 100 }), errorStatus: fc.constant(503 as const) },
+  { requiredKeys: ['errorWeight'] },
+)
+const succeedingRoute = fc.record(
   {
     match: outboundMatch,
     targets: routeTargets,
     timeoutMs: fc.nat(60_000),
-    errorWeight: fc.integer({ min: 1, max: 100 }),
     ...changedHeaders,
     rewrite: fc.oneof(fc.record({ host }), fc.record({ path: pathChange })),
   },
   { requiredKeys: ['match', 'targets', 'timeoutMs'] },
+)
+const targetRoute = fc.oneof(
+  succeedingRoute,
+  fc.tuple(succeedingRoute, errorShare).map(([route, errors]) => ({ ...route, ...errors })),
 )
 export const outboundRoute: fc.Arbitrary<OutboundRoute> = fc.oneof(targetRoute, redirectRoute)
 

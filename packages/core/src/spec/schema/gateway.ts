@@ -180,6 +180,12 @@ export const HTTPRouteSpecSchema = struct(
       maxItems: 32,
       description: 'What the route is attached to.',
     }),
+    hostnames: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 16,
+        description: 'Not read for Services, whose own host names are called.',
+      }),
+    ),
     rules: Type.Array(
       struct(
         {

@@ -68,6 +68,11 @@ describe('checkPart', () => {
   }
 
   it.each<[string, Part, readonly string[]]>([
+    [
+      'a status of errors without a share of them',
+      { ...egress, routes: [{ match: {}, targets: [], timeoutMs: 0, errorStatus: 503 }] },
+      ['/routes/0/errorStatus'],
+    ],
     ['an unsorted list', { ...outbound, hosts: ['b', 'a'] }, ['/hosts/1']],
     ['a duplicate', { ...outbound, hosts: ['a', 'a'] }, ['/hosts/1']],
     ['unsorted allow rules', { ...inbound, rules: reversedAllow(inbound) }, ['/rules/allow/1']],

@@ -10,8 +10,13 @@ export function checkRoutes(routes: readonly OutboundRoute[], issues: IssueList)
 }
 
 function checkRoute(route: OutboundRoute, issues: IssueList): void {
-  const { targets, errorWeight = 0, redirect, rewrite } = route
+  const { targets, errorWeight = 0, errorStatus, redirect, rewrite } = route
   weights([...targets, { weight: errorWeight }], issues.below('targets'))
+  issues.expect(
+    errorStatus === undefined || errorWeight > 0,
+    '/errorStatus',
+    'is of the share that is answered with an error',
+  )
   checkHeaders(route, issues)
   targets.forEach((target, index) => {
     checkHeaders(target, issues.below('targets', index))

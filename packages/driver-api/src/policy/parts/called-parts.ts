@@ -77,8 +77,10 @@ export interface OutboundRoute {
   readonly targets: readonly RouteTarget[]
   /** Longest time until the answer is complete, in milliseconds; 0 means none. */
   readonly timeoutMs: number
-  /** The share of requests that is answered 500, relative to the sum of it and the weights of `targets`; at least 1. Absent: none. */
+  /** The share of requests that is answered with an error, relative to the sum of it and the weights of `targets`; at least 1. Absent: none. */
   readonly errorWeight?: number
+  /** Status of that share; 500 if absent. Only with `errorWeight`. */
+  readonly errorStatus?: 503
   /** Every request is answered by this redirect. There are no targets, no other changes, and no errors. */
   readonly redirect?: RouteRedirect
   /** Changes of requests. */

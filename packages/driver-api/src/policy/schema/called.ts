@@ -59,6 +59,7 @@ const outboundRouteSchema = closed({
   targets: list(closed({ upstream: nameSchema, weight: countSchema, ...headerChanges })),
   timeoutMs: durationSchema,
   errorWeight: Type.Optional(positiveCountSchema),
+  errorStatus: Type.Optional(Type.Literal(503)),
   redirect: Type.Optional(
     closed({
       status: Type.Union([

@@ -136,8 +136,10 @@ export function weightedRoute(
   }
 }
 
+const notFoundCodes = { 500: NotFoundCode.INTERNAL_SERVER_ERROR, 503: NotFoundCode.SERVICE_UNAVAILABLE } as const
+
 function routeAction(
-  { match, targets, timeoutMs, errorWeight = 0, redirect, rewrite, mirrors }: OutboundRoute,
+  { match, targets, timeoutMs, errorWeight = 0, errorStatus, redirect, rewrite, mirrors }: OutboundRoute,
   breakers: BreakersByCluster,
   givenHost: string | undefined,
 ): NonNullable<RouteInit['action']> {
@@ -146,13 +148,14 @@ function routeAction(
     .filter(({ weight }) => weight > 0)
     .sort(compareTargets)
     .map((target) => weightedCluster(target, breakers))
-  if (clusters.length === 0) return { case: 'directResponse', value: { status: errorWeight > 0 ? 500 : 503 } }
+  if (clusters.length === 0)
+    return { case: 'directResponse', value: { status: errorWeight > 0 ? (errorStatus ?? 500) : 503 } }
   const failing = errorWeight > 0 ? [{ name: names.missingCluster, weight: errorWeight }] : []
   return {
     case: 'route',
     value: {
       clusterSpecifier: { case: 'weightedClusters', value: { clusters: [...clusters, ...failing] } },
-      ...(errorWeight > 0 ? { clusterNotFoundResponseCode: NotFoundCode.INTERNAL_SERVER_ERROR } : {}),
+      ...(errorWeight > 0 ? { clusterNotFoundResponseCode: notFoundCodes[errorStatus ?? 500] } : {}),
       timeout: duration(timeoutMs),
       ...(givenHost === undefined ? {} : { hostRewriteSpecifier: oneOf('hostRewriteLiteral', givenHost) }),
       ...rewriteFields(rewrite, match),

@@ -38,7 +38,7 @@ export interface GatewayTarget {
 }
 
 /** What a rule does besides sending requests to upstreams. */
-export interface GatewayAction extends FilterChanges, Pick<OutboundRoute, 'errorWeight'> {
+export interface GatewayAction extends FilterChanges, Pick<OutboundRoute, 'errorWeight' | 'errorStatus'> {
   readonly timeoutMs: number
   /** Sorted by upstream. */
   readonly copies: readonly { readonly upstream: TargetPortRef; readonly perMillion: number }[]
@@ -144,7 +144,7 @@ function actionOf(context: Context, rule: RouteRule): Pick<GatewayRoute, 'target
   if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1 } }
   const { requestHeaders: _sent, ...answered } = rule.changes
   if (rule.changes.redirect !== undefined) return { targets: [], action: { ...nothing, ...answered } }
-  const { targets, errorWeight } = sharesOf(context, rule.backends)
+  const { targets, ...errors } = sharesOf(context, rule.backends)
   const copies = new Map(
     rule.copies.flatMap(({ port, perMillion }) => {
       const upstream = context.get(upstreamOfPort, port)
@@ -156,7 +156,7 @@ function actionOf(context: Context, rule: RouteRule): Pick<GatewayRoute, 'target
     action: {
       ...rule.changes,
       timeoutMs: rule.timeoutMs,
-      ...(errorWeight === 0 ? {} : { errorWeight }),
+      ...errors,
       copies: [...copies].sort(([a], [b]) => compareText(a, b)).map(([, copy]) => copy),
     },
   }
@@ -166,13 +166,15 @@ function actionOf(context: Context, rule: RouteRule): Pick<GatewayRoute, 'target
 function sharesOf(
   context: Context,
   backends: readonly RouteBackend[],
-): { readonly targets: readonly GatewayTarget[]; readonly errorWeight: number } {
+): Pick<GatewayAction, 'errorWeight' | 'errorStatus'> & { readonly targets: readonly GatewayTarget[] } {
   const shares = new Map<string, GatewayTarget>()
-  let errorWeight = 0
+  let invalid = 0
+  let unavailable = 0
   for (const { port, weight, changes } of backends) {
     const upstream = port === undefined ? undefined : context.get(upstreamOfPort, port)
     if (upstream === undefined) {
-      errorWeight += weight
+      if (port === undefined) invalid += weight
+      else unavailable += weight
       continue
     }
     const { requestHeaders, responseHeaders } = changes
@@ -184,7 +186,10 @@ function sharesOf(
     shares.set(key, { upstream, weight: (shares.get(key)?.weight ?? 0) + weight, ...own })
   }
   const targets = [...shares.values()]
+  const total = targets.reduce((sum, { weight }) => sum + weight, invalid + unavailable)
   // Without any share, requests are an error as well.
-  const total = targets.reduce((sum, { weight }) => sum + weight, errorWeight)
-  return { targets, errorWeight: total === 0 ? 1 : errorWeight }
+  if (total === 0) return { targets, errorWeight: 1 }
+  if (invalid + unavailable === 0) return { targets }
+  // Sidecars know one status for both, and what only a user can put right is the graver one.
+  return { targets, errorWeight: invalid + unavailable, ...(invalid === 0 ? { errorStatus: 503 } : {}) }
 }
