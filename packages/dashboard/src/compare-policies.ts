@@ -39,7 +39,9 @@ export function comparePolicies(before: PolicyDocument, after: PolicyDocument): 
 
 /** Parts of a policy that the other one does not have as they are. */
 function partsBeside({ parts }: PolicyDocument, other: PolicyDocument): ReadonlyMap<string, unknown> {
-  const own = Object.entries(parts).filter(([hash, { kind }]) => !Object.hasOwn(other.parts, hash) && kind !== REFERENCES)
+  const own = Object.entries(parts).filter(
+    ([hash, { kind }]) => !Object.hasOwn(other.parts, hash) && kind !== REFERENCES,
+  )
   return new Map(own.map(([hash, part]) => [`${part.kind ?? 'part'} ${part.id ?? hash.slice(0, 10)}`, part]))
 }
 
