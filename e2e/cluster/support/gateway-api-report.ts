@@ -5,17 +5,21 @@ import { root } from '../../../tools/lib/paths.mjs'
 
 const kept = join(root, 'docs/conformance/gateway-api')
 
+interface Level {
+  readonly failedTests?: readonly string[]
+}
+
 /** A report of the suite, as far as it is compared. */
 interface SuiteReport {
   readonly gatewayAPIVersion: string
   readonly gatewayAPIChannel: string
   readonly mode: string
-  readonly profiles: readonly { readonly name: string }[]
+  readonly profiles: readonly { readonly name: string; readonly core?: Level; readonly extended?: Level }[]
   readonly succeededProvisionalTests?: readonly string[]
 }
 
 /** What two runs with the same programs agree in: everything but the time and the version of the mesh. Profiles come in any order. */
-export function findingsOf(text: string): SuiteReport {
+export function findingsOf(text: string): SuiteReport & { readonly failed: readonly string[] } {
   const { gatewayAPIVersion, gatewayAPIChannel, mode, profiles, ...rest } = parse(text) as SuiteReport
   return {
     gatewayAPIVersion,
@@ -23,6 +27,9 @@ export function findingsOf(text: string): SuiteReport {
     mode,
     profiles: [...profiles].sort((a, b) => a.name.localeCompare(b.name)),
     succeededProvisionalTests: rest.succeededProvisionalTests ?? [],
+    failed: profiles
+      .flatMap(({ core, extended }) => [...(core?.failedTests ?? []), ...(extended?.failedTests ?? [])])
+      .sort(),
   }
 }
 
@@ -33,7 +40,7 @@ export function keptReport(sidecarClass: string, found: string): string {
   return readFileSync(path, 'utf8')
 }
 
-/** Names of the tests of the suite that failed, by the log of a run. */
+/** Names of the tests of the suite that failed, by the log of a run; sorted. */
 export function failedTests(log: string): readonly string[] {
-  return [...log.matchAll(/^ {4}--- FAIL: Conformance\/(\w+) /gm)].map(([, name = '']) => name)
+  return [...log.matchAll(/^ {4}--- FAIL: Conformance\/(\w+) /gm)].map(([, name = '']) => name).sort()
 }
