@@ -39,6 +39,7 @@ export const chartValues = {
     works('osm.endpointsProviders', [effects, values], { note: 'new' }),
     works('osm.nativeSidecar', effects, { note: 'new' }),
     works('osm.proxyIdentity', effects, { note: 'new' }),
+    works('osm.machines.{enable,serviceType,serviceAnnotations}', effects, { note: 'new' }),
     works('osm.curlImage', effects, { note: 'of the pods of helm test' }),
     never('osm.repoServer.image', repo, effects),
     refused('osm.repoServer.standalone', repo, values),

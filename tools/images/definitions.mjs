@@ -20,7 +20,7 @@ export const programImages = [
     title: 'Controller of osm-ts',
     bundle: 'packages/controller/dist/osm-controller.mjs',
     companions: [driverHost],
-    ports: [9091, 9092, 9093, 9094, 15128],
+    ports: [9091, 9092, 9093, 9094, 9097, 15128],
   },
   {
     name: 'osm-injector',

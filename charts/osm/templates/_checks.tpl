@@ -98,8 +98,8 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- if hasKey $ports $port -}}
 {{- fail (printf "osm.sidecarDrivers: %s and %s both have proxyServerPort %s; each class needs a port of its own" (get $ports $port) .sidecarName $port) -}}
 {{- end -}}
-{{- if has $port (list "9091" "9092" "9093" "9094") -}}
-{{- fail (printf "osm.sidecarDrivers: %s has proxyServerPort %s, which the controller needs for itself (9091 health, 9092 debug, 9093 webhook, 9094 replicas)" .sidecarName $port) -}}
+{{- if has $port (list "9091" "9092" "9093" "9094" "9097") -}}
+{{- fail (printf "osm.sidecarDrivers: %s has proxyServerPort %s, which the controller needs for itself (9091 health, 9092 debug, 9093 webhook, 9094 replicas, 9097 machines)" .sidecarName $port) -}}
 {{- end -}}
 {{- $_ := set $ports $port .sidecarName -}}
 {{- end -}}

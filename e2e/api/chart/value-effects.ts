@@ -186,6 +186,19 @@ export const effects: readonly ValueEffect[] = [
     ],
     { shows: ['--proxy-identity=podCertificate', 'sidecar.openservicemesh.io/osm', 'osm-osm-pod-certificates'] },
   ),
+  effect(
+    'osm.machines.enable',
+    true,
+    [controller, 'NetworkPolicy osm-controller', 'Role osm-controller', 'Service osm-machines'],
+    { shows: ['9097', '["get","patch"]'] },
+  ),
+  effect('osm.machines.serviceType', 'ClusterIP', ['Service osm-machines'], {
+    with: { osm: { machines: { enable: true } } },
+  }),
+  effect('osm.machines.serviceAnnotations', labels, ['Service osm-machines'], {
+    with: { osm: { machines: { enable: true } } },
+    shows: ['by-a-label'],
+  }),
   effect('osm.curlImage', 'sidecar.example/curl:1', [health]),
   ...deployment('osm.osmController', controller),
   ...scaling('osm.osmController', controller, 'osm-controller'),

@@ -58,6 +58,7 @@ const ownFlags = {
   'debug-port': port(9092, 'port of the debug server'),
   'webhook-port': port(9093, 'port of the validating webhook'),
   'replica-port': port(9094, 'port by which the leader hears the other replicas'),
+  'machine-port': port(0, 'port by which machines join the mesh; 0: none can'),
   'proxy-identity': {
     kind: 'choice',
     values: ['secret', 'podCertificate'],

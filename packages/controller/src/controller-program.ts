@@ -23,6 +23,7 @@ import { readRootRecord, type RootRecord } from './certificates/root-record.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
 import { leaderDuties } from './kubernetes/leader-duties.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
+import { clusterMachines } from './machines/cluster-machines.js'
 import type { Attachment } from './options.js'
 import { startController } from './start-controller.js'
 import { validatingWebhook } from './webhook/validating-webhook.js'
@@ -101,16 +102,38 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
     signal,
   })
   const service = environment.CONTROLLER_SVC_NAME || NAME
+  const serverNames = {
+    dnsNames: [
+      `${service}.${osmNamespace}.svc.${domains.clusterDomain}`,
+      `${service}.${osmNamespace}.svc`,
+      `${service}.${osmNamespace}`,
+    ],
+    ipAddresses: [],
+  }
+  const refusedAddresses = [flags.refusedEndpoints, environment[POD_IP_VARIABLE] ?? ''].flatMap(listOf)
+  const machines = clusterMachines({
+    api,
+    meshName,
+    osmNamespace,
+    address: { host: flags.bindAddress, port: flags.machinePort },
+    environment,
+    serverNames,
+    proxyPort: (sidecarClass, config) => proxyServerPort(config, sidecarClass),
+    refusedAddresses,
+    logger,
+    signal,
+  })
   try {
     const controller = await startController({
       meshName,
       osmNamespace,
       domains,
-      sources: [source],
+      sources: [source, ...machines.sources],
       secrets,
       endpointsProviders: (feed) => [
         new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() }),
         outsideServices,
+        ...machines.endpointsProviders(feed),
       ],
       endpointsPlugins: {
         entries: await listedProviders(flags.endpointsProviders, environment),
@@ -118,7 +141,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
         environment,
         allowLoopback: false,
         resources,
-        refusedAddresses: [flags.refusedEndpoints, environment[POD_IP_VARIABLE] ?? ''].flatMap(listOf),
+        refusedAddresses,
       },
       outsideServices,
       enrolment: { mode: 'labelled', meshName },
@@ -152,20 +175,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
         address: anyAddress(flags.bindAddress),
         port: (sidecarClass, config) => proxyServerPort(config, sidecarClass),
       },
-      serverNames: {
-        dnsNames: [
-          `${service}.${osmNamespace}.svc.${domains.clusterDomain}`,
-          `${service}.${osmNamespace}.svc`,
-          `${service}.${osmNamespace}`,
-        ],
-        ipAddresses: [],
-      },
+      serverNames,
       bindAddress: flags.bindAddress,
       ports: { debug: flags.debugPort, health: flags.healthPort },
       debugServer: 'configured',
       version: buildVersion(flags.osmVersion),
       metrics,
-      attachments: attachments(context, api, { source, resources, authority }, clientCa),
+      attachments: [...attachments(context, api, { source, resources, authority }, clientCa), ...machines.attachments],
       logger,
       signal,
     })

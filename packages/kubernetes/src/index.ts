@@ -30,6 +30,7 @@ export {
   type MountingContainer,
   type MountingPod,
 } from './sidecar-container.js'
+export * from './machines/index.js'
 export * from './pod-certificate/index.js'
 export {
   isSidecarFileAnnotation,

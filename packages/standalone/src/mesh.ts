@@ -10,6 +10,7 @@ import {
   SnapshotFeed,
   standalonePreset,
   systemClock,
+  tcpServicePorts,
   TresorProvider,
   YamlFolderSource,
 } from '@osm-ts/core'
@@ -31,7 +32,7 @@ import { clearRun, type StatePaths } from './state/state-folder.js'
 import { writeFileAtomic } from './state/write-file.js'
 import type { MeshFile, MeshOptions, RunningMesh } from './types.js'
 import { InstanceSet } from './workload/instance-set.js'
-import { inheritedEnvironment, tcpServicePorts, withoutClashes } from './workload/variables.js'
+import { inheritedEnvironment, withoutClashes } from './workload/variables.js'
 
 /** What a mesh is made from. */
 export interface MeshParts {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 
 import { type Command, Option } from 'commander'
+import type { MachineGrant } from '@osm-ts/core'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
@@ -16,18 +17,21 @@ import {
   parseRange,
   parseTtl,
 } from '../machine/machine-values.js'
+import type { MadeClusterToken } from '../machine/make-cluster-token.js'
 import { systemdUnit } from '../machine/systemd-unit.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { CommandHost } from './cli-command.js'
 import { type SidecarFlags, sidecarPrograms } from './run-options.js'
-import { meshOf, stateOption, type StateFlags } from './state-option.js'
+import { type MeshSource, meshSourceOf } from './mesh-source.js'
+import { stateOption, type StateFlags } from './state-option.js'
 
 const MACHINE_STATE = '/var/lib/osm-machine'
 const TOKEN_VARIABLE = 'OSM_MACHINE_TOKEN'
 
 /** `osm machine` */
 export function addMachine(program: Command, host: CommandHost): void {
-  const parent = program.command('machine').description('let machines join a mesh that osm standalone run has started')
+  const parent = program.command('machine').description('let machines join a mesh')
   addToken(parent, host)
   addJoin(parent, host)
   addLeave(parent, host)
@@ -41,9 +45,9 @@ interface TokenFlags extends StateFlags {
   readonly output: string
 }
 
-function addToken(parent: Command, { context, onExit }: CommandHost): void {
-  parent
-    .command('token')
+function addToken(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('token'))
     .description('make a token by which one machine can join the mesh once')
     .requiredOption('-n, --namespace <namespace>', 'namespace of the machine')
     .requiredOption('-a, --service-account <name>', 'service account, the identity of the machine')
@@ -63,30 +67,45 @@ function addToken(parent: Command, { context, onExit }: CommandHost): void {
 The token is printed to standard output, and how to use it to standard error. It names the root by which the machine
 verifies the control plane. The mesh stores a hash of its secret only.
 
+With a cluster option, the command uses a mesh on Kubernetes whose chart has osm.machines.enable: true. Otherwise it uses
+the mesh that runs on this machine, or the cluster of the kubeconfig if there is none. In the namespace of the control
+plane, a role has to allow list, create and delete of secrets, list of deployments and pods, get of services, and get and
+create of pods/portforward.
+
 Example:
   osm machine token -n bookstore -a bookstore -l app=bookstore > token`,
     )
-    .action(async ({ namespace, serviceAccount, label = {}, ttl, output, ...state }: TokenFlags) => {
-      const { makeFolderToken } = await import('../machine/make-token.js')
-      const mesh = meshOf(context, state)
-      if (mesh.machinesUrl === undefined)
-        throw cliError(
-          'OSM_CLI_MACHINES',
-          'machines cannot join this mesh',
-          'start it with osm standalone run --machine-address <ip>',
-        )
-      const made = await makeFolderToken(mesh.stateFolder, { namespace, serviceAccount, labels: label }, ttl)
+    .action(async (flags: TokenFlags, command: Command) => {
+      const { namespace, serviceAccount, label: labels = {}, ttl, output, state } = flags
+      const source = await meshSourceOf(host, state === undefined ? {} : { state }, command)
+      const made = await makeToken(source, { namespace, serviceAccount, labels }, ttl)
       const expires = new Date(made.expiresAt).toISOString()
-      if (output === 'json')
-        context.stdout.write(toJson({ token: made.text, id: made.id, controlPlane: mesh.machinesUrl, expires }))
+      const { text: token, id, controlPlane } = made
+      if (output === 'json') context.stdout.write(toJson({ token, id, controlPlane, expires }))
       else {
-        context.stdout.write(`${made.text}\n`)
+        context.stdout.write(`${token}\n`)
         context.stderr.write(
-          `Valid once, until ${expires}. On the machine, with the token in the file token:\n  osm machine join ${mesh.machinesUrl} --token-file token --port <port>\n`,
+          `Valid once, until ${expires}. On the machine, with the token in the file token:\n  osm machine join ${controlPlane} --token-file token --port <port>\n`,
         )
       }
       onExit(exitCodes.ok)
     })
+}
+
+async function makeToken(source: MeshSource, grant: MachineGrant, ttlMs: number): Promise<MadeClusterToken> {
+  if (source.kind === 'cluster') {
+    const { makeClusterToken } = await import('../machine/make-cluster-token.js')
+    return makeClusterToken(source.cluster, grant, ttlMs)
+  }
+  const { machinesUrl: controlPlane, stateFolder } = source.mesh
+  if (controlPlane === undefined)
+    throw cliError(
+      'OSM_CLI_MACHINES',
+      'machines cannot join this mesh',
+      'start it with osm standalone run --machine-address <ip>',
+    )
+  const { makeFolderToken } = await import('../machine/make-token.js')
+  return { ...(await makeFolderToken(stateFolder, grant, ttlMs)), controlPlane }
 }
 
 interface JoinFlags extends SidecarFlags {

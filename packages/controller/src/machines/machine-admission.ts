@@ -114,8 +114,14 @@ export class MachineAdmission {
    *
    * @throws OsmError with code `OSM_MACHINE_UNKNOWN`
    */
-  known({ uuid, serviceAccount }: { readonly uuid: ProxyUUID; readonly serviceAccount: ServiceAccountRef }): Machine {
-    const machine = this.#options.machines.find(uuid)
+  async known({
+    uuid,
+    serviceAccount,
+  }: {
+    readonly uuid: ProxyUUID
+    readonly serviceAccount: ServiceAccountRef
+  }): Promise<Machine> {
+    const machine = await this.#options.machines.find(uuid)
     if (machine?.namespace === serviceAccount.namespace && machine.serviceAccount === serviceAccount.name)
       return machine
     throw refuse('OSM_MACHINE_UNKNOWN', `no machine takes part with the sidecar ${uuid}; join again`)

@@ -48,7 +48,7 @@ interface Answer {
 class MemoryMachines implements Machines {
   readonly all = new Map<string, Machine & { ready: boolean }>()
 
-  find(uuid: Machine['uuid']): Machine | undefined {
+  async find(uuid: Machine['uuid']): Promise<Machine | undefined> {
     return this.all.get(uuid)
   }
 

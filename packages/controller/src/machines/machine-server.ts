@@ -61,7 +61,7 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
   const attempts = new AttemptLimiter(ATTEMPTS, () => performance.now())
   const requests = new AttemptLimiter(REQUESTS, () => performance.now())
 
-  const requireMachine = ({ socket }: FastifyRequest): Machine => {
+  const requireMachine = async ({ socket }: FastifyRequest): Promise<Machine> => {
     const peer = peerOf(socket)
     if (peer === undefined) throw refuse('OSM_MACHINE_UNKNOWN', 'expected a client certificate of a machine')
     if (peer.kind !== 'proxy') throw refuse('OSM_MACHINE_UNKNOWN', 'expected the certificate of a machine')
@@ -79,14 +79,14 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
     admission.join(checked(JoinRequestSchema, body), socket.remoteAddress ?? ''),
   )
   app.post(machinePaths.certificate, async (request) =>
-    admission.renew(requireMachine(request), checked(RenewRequestSchema, request.body).csr),
+    admission.renew(await requireMachine(request), checked(RenewRequestSchema, request.body).csr),
   )
   app.put(machinePaths.self, async (request) => {
-    const { uuid } = requireMachine(request)
+    const { uuid } = await requireMachine(request)
     return { variables: await machines.report(uuid, checked(MachineReportSchema, request.body).ready) }
   })
   app.delete(machinePaths.self, async (request, reply) => {
-    const { uuid, namespace, name } = requireMachine(request)
+    const { uuid, namespace, name } = await requireMachine(request)
     await machines.remove(uuid)
     logger.info({ namespace, machine: name, uuid }, 'a machine has left')
     return reply.code(204).send()

@@ -13,7 +13,7 @@ export interface Machine extends MachineGrant {
 
 /** The machines of a mesh, wherever they are written down. All replicas of a controller see the same ones. */
 export interface Machines {
-  find(uuid: ProxyUUID): Machine | undefined
+  find(uuid: ProxyUUID): Promise<Machine | undefined>
   /**
    * Adds a machine, or replaces what is known of one with the same uuid. It gets no traffic before it {@link report}s that it is ready.
    *

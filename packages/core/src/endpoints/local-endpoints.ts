@@ -37,13 +37,26 @@ export function resolveTargetPort(
   return typeof targetPort === 'number' ? targetPort : ports.find(({ name }) => name === targetPort)?.port
 }
 
-/** Endpoints of running instances of this machine, and of workloads that run elsewhere at a known address. */
-export function localEndpoints(snapshot: Snapshot, { service, hostname }: ServiceQuery): readonly Endpoint[] {
+/**
+ * Endpoints of running instances of this machine, and of workloads that run elsewhere at a known address.
+ *
+ * @param counts - whether an instance is one of those
+ */
+export function localEndpoints(
+  snapshot: Snapshot,
+  { service, hostname }: ServiceQuery,
+  counts: (instance: KindMap['WorkloadInstance']) => boolean,
+): readonly Endpoint[] {
   const ports = dialledPorts(service)
   const evenUnready = service.spec.publishNotReadyAddresses === true
   const instances = snapshot
     .instancesOf(service)
-    .filter(({ spec }) => (spec.ready || evenUnready) && (hostname === undefined || spec.hostname === hostname))
+    .filter(
+      (instance) =>
+        counts(instance) &&
+        (instance.spec.ready || evenUnready) &&
+        (hostname === undefined || instance.spec.hostname === hostname),
+    )
   const remote = hostname === undefined ? snapshot.workloadsOf(service) : []
   return ports.flatMap((port) => [
     ...instances.flatMap((instance) => ofInstance(service, port, instance)),

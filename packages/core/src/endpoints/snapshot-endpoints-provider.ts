@@ -2,7 +2,7 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { SelectableObject, Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
 import { servicesOfAccount } from '../spec/mesh-spec.js'
-import type { MeshObject, ObjectKey } from '../spec/objects.js'
+import type { KindMap, MeshObject, ObjectKey } from '../spec/objects.js'
 import {
   known,
   sortedNames,
@@ -18,6 +18,8 @@ import { findService, localEndpoints } from './local-endpoints.js'
 /** Where the provider reads. */
 export interface SnapshotEndpointsOptions {
   readonly id: string
+  /** True: only instances in explicit mode count, such as machines beside the pods of a cluster, and no imports; false if absent. */
+  readonly explicitOnly?: boolean
   /** The snapshot to answer from; called for every question. */
   readonly current: () => Snapshot
   readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
@@ -44,18 +46,22 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
   listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef> {
     const snapshot = this.#options.current()
     const query = findService(snapshot, service)
-    const imported = importedAccounts(snapshot, service)
+    const imported = this.#options.explicitOnly === true ? [] : importedAccounts(snapshot, service)
     if (query === undefined) return known(imported)
     const instances = snapshot
       .instancesOf(query.service)
-      .filter(({ spec }) => query.hostname === undefined || spec.hostname === query.hostname)
+      .filter(
+        (instance) =>
+          this.#counts(instance) && (query.hostname === undefined || instance.spec.hostname === query.hostname),
+      )
     const local = [...snapshot.workloadsOf(query.service), ...instances].map(accountOf)
     return known(sortedNames([...local, ...imported]))
   }
 
   listServicesForIdentity(account: ServiceAccountRef): Answer<MeshService> {
     const snapshot = this.#options.current()
-    return known(sortedNames([...servicesOfAccount(snapshot, account), ...importedServices(snapshot, account)]))
+    const imported = this.#options.explicitOnly === true ? [] : importedServices(snapshot, account)
+    return known(sortedNames([...servicesOfAccount(snapshot, account), ...imported]))
   }
 
   listEndpointsForIdentity(account: ServiceAccountRef): Answer<Endpoint> {
@@ -79,8 +85,12 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
   #endpoints(service: MeshService): readonly Endpoint[] {
     const snapshot = this.#options.current()
     const query = findService(snapshot, service)
-    const local = query === undefined ? [] : localEndpoints(snapshot, query)
-    return [...local, ...importedEndpoints(snapshot, service)]
+    const local = query === undefined ? [] : localEndpoints(snapshot, query, (instance) => this.#counts(instance))
+    return this.#options.explicitOnly === true ? local : [...local, ...importedEndpoints(snapshot, service)]
+  }
+
+  #counts({ spec }: KindMap['WorkloadInstance']): boolean {
+    return this.#options.explicitOnly !== true || spec.mode === 'explicit'
   }
 }
 

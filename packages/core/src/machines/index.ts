@@ -10,7 +10,7 @@ export {
   type StoredToken,
   type TokenUse,
 } from './join-token.js'
-export { MAX_TOKEN_TTL_MS, type Redeemed, redeemToken, type TokenStore } from './token-store.js'
+export { MAX_TOKEN_TTL_MS, MAX_TOKENS, type Redeemed, redeemToken, type TokenStore } from './token-store.js'
 export {
   type CertificateAnswer,
   CertificateAnswerSchema,

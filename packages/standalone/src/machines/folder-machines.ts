@@ -2,7 +2,15 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { type MachineErrorCode, type ProcessLogger, REPORT_OVERDUE_MS, type SnapshotFeed } from '@osm-ts/core'
+import {
+  type MachineClaims,
+  type MachineErrorCode,
+  type MachineListeners,
+  machineListeners,
+  type ProcessLogger,
+  REPORT_OVERDUE_MS,
+  type SnapshotFeed,
+} from '@osm-ts/core'
 import type { Machine, Machines } from '@osm-ts/controller'
 import { isOsmError, OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
@@ -10,7 +18,6 @@ import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import { isRecord } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
 import { InstanceFile, instanceHostname } from '../workload/instance-object.js'
-import { type MachineClaims, type MachineListeners, machineListeners } from './machine-listeners.js'
 
 /** Where machines of a standalone mesh are written down. */
 export interface FolderMachinesOptions {
@@ -56,7 +63,7 @@ export class FolderMachines implements Machines {
     this.#refresh()
   }
 
-  find(uuid: ProxyUUID): Machine | undefined {
+  async find(uuid: ProxyUUID): Promise<Machine | undefined> {
     return this.#entries.get(uuid)?.stored
   }
 

@@ -1,6 +1,16 @@
 import { request as httpRequest } from 'node:http'
 
-import { allocationKey, objectRef, type Problem, type Snapshot, type WorkloadPort } from '@osm-ts/core'
+import {
+  allocationKey,
+  inboundKeys,
+  objectRef,
+  openedKeys,
+  type Problem,
+  servedPorts,
+  type Snapshot,
+  tcpServicePorts,
+  type WorkloadPort,
+} from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 import type { ListenAddresses, SocketAddress } from '@osm-ts/driver-api/policy'
 
@@ -8,8 +18,8 @@ import type { StandaloneErrorCode } from '../errors.js'
 import type { PortAllocator } from '../ports/port-allocator.js'
 import type { DesiredInstance } from './desired-instances.js'
 import type { ProgramCommand, InstancePlacement, SiteView, LoopbackRequest } from './instance-placement.js'
-import { tcpServicePorts, withoutClashes } from './variables.js'
-import { servedPorts, workloadPorts, type ServedPort } from './workload-ports.js'
+import { withoutClashes } from './variables.js'
+import { workloadPorts } from './workload-ports.js'
 
 const TIMEOUT_MS = 2000
 
@@ -141,38 +151,6 @@ export class ExplicitInstancePlacement implements InstancePlacement {
     const own = Object.values(this.listen).map((address: SocketAddress) => address.port)
     return [...own, ...this.ports.map(({ port, localPort }) => localPort ?? port)]
   }
-}
-
-/**
- * Keys of served ports, each with the key whose listener it has: ports of one service that lead to one port of the workload share that of the
- * lowest, since policies have one binding for all of them.
- */
-export function inboundKeys(served: readonly ServedPort[]): ReadonlyMap<string, string> {
-  const firstByTarget = new Map<string, string>()
-  const sorted = [...served].sort((a, b) => a.port - b.port)
-  return new Map(
-    sorted.map(({ service, port, targetPort }) => {
-      const key = allocationKey(service, port)
-      const target = allocationKey(service, targetPort)
-      const first = firstByTarget.get(target) ?? key
-      firstByTarget.set(target, first)
-      return [key, first]
-    }),
-  )
-}
-
-/**
- * Ports of the workload that some object opens to callers outside the mesh, by service and port of the workload. Each has one listener, whatever the
- * number of objects.
- */
-export function openedKeys(snapshot: Snapshot, served: readonly ServedPort[]): readonly string[] {
-  const opened = new Set(
-    [...snapshot.list('IngressBackend'), ...snapshot.list('AccessControl')].flatMap(({ metadata, spec }) =>
-      spec.backends.map(({ name, port }) => allocationKey({ namespace: metadata.namespace, name }, port.number)),
-    ),
-  )
-  const keys = served.map(({ service, targetPort }) => allocationKey(service, targetPort))
-  return [...new Set(keys)].filter((key) => opened.has(key)).sort()
 }
 
 async function claimOwnListeners(owner: string, allocator: PortAllocator): Promise<ListenAddresses> {

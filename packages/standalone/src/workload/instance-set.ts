@@ -1,10 +1,9 @@
-import { compareProblems, makeObjectKey, type Problem, type Snapshot } from '@osm-ts/core'
+import { compareProblems, makeObjectKey, type Problem, type Snapshot, tcpServicePorts } from '@osm-ts/core'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { desiredInstances } from './desired-instances.js'
 import { Instance } from './instance.js'
 import type { InstanceServices } from './instance-services.js'
-import { tcpServicePorts } from './variables.js'
 
 /** Instances that one message names. */
 const NAMED = 5

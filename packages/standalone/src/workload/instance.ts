@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { Deadline, serviceIdentity, type Snapshot } from '@osm-ts/core'
+import { Deadline, servedPorts, serviceIdentity, type Snapshot } from '@osm-ts/core'
 import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { isAborted } from '../process/is-aborted.js'
@@ -14,7 +14,6 @@ import type { InstanceServices } from './instance-services.js'
 import { InstanceSidecar } from './instance-sidecar.js'
 import { prepareSidecar, type PreparedSidecar } from './prepare-sidecar.js'
 import type { InstancePlacement, SiteView } from './instance-placement.js'
-import { servedPorts } from './workload-ports.js'
 
 const PREPARE_LIMITS = { firstMs: 1000, lastMs: 30_000 }
 const PROGRAM_GRACE_MS = 8000

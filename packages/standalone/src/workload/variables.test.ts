@@ -1,7 +1,7 @@
-import { ObjectDecoder, readObjects, type KindMap } from '@osm-ts/core'
+import { ObjectDecoder, readObjects, tcpServicePorts, tcpVariable, type KindMap } from '@osm-ts/core'
 import { describe, expect, it } from '@jest/globals'
 
-import { inheritedEnvironment, portVariables, tcpServicePorts, tcpVariable, withoutClashes } from './variables.js'
+import { inheritedEnvironment, portVariables, withoutClashes } from './variables.js'
 
 const decoder = new ObjectDecoder()
 

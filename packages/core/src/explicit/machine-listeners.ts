@@ -1,10 +1,23 @@
-import { allocationKey, OWN_LISTENERS, type Snapshot, type WorkloadInstanceSpec } from '@osm-ts/core'
-import type { Machine } from '@osm-ts/controller'
 import type { SocketAddress } from '@osm-ts/driver-api/policy'
 
-import { inboundKeys, openedKeys } from '../workload/explicit-instance-placement.js'
-import { tcpServicePorts, withoutClashes } from '../workload/variables.js'
-import { servedPorts } from '../workload/workload-ports.js'
+import { allocationKey } from '../endpoints/index.js'
+import { OWN_LISTENERS } from '../machines/index.js'
+import type { Snapshot } from '../snapshot/index.js'
+import type { WorkloadInstanceSpec, WorkloadPort } from '../spec/index.js'
+import { inboundKeys, openedKeys, servedPorts } from './served-ports.js'
+import { firstOfVariable, tcpServicePorts } from './tcp-service-ports.js'
+
+/** What the listeners of a machine's sidecar depend on. */
+export interface ListeningMachine {
+  readonly namespace: string
+  /** Labels by which Services select the machine. */
+  readonly labels: Readonly<Record<string, string>>
+  /** Where callers connect. */
+  readonly address: string
+  readonly ports: readonly WorkloadPort[]
+  /** Ports that the sidecar may listen on. */
+  readonly listeners: { readonly first: number; readonly last: number }
+}
 
 /** Ports of the listeners of a machine's sidecar, by purpose. Kept, so that a listener does not move while it is used. */
 export type MachineClaims = Readonly<Record<string, number>>
@@ -26,13 +39,17 @@ const LOOPBACK = '127.0.0.1'
  *
  * @param before - claims so far
  */
-export function machineListeners(machine: Machine, snapshot: Snapshot, before: MachineClaims): MachineListeners {
+export function machineListeners(
+  machine: ListeningMachine,
+  snapshot: Snapshot,
+  before: MachineClaims,
+): MachineListeners {
   const { namespace, labels, address, listeners } = machine
   const ports = machine.ports.map((port) => ({ localPort: port.port, ...port }))
   const servedByMachine = servedPorts(snapshot, { metadata: { namespace, labels } }, ports)
   const served = inboundKeys(servedByMachine)
   const opened = openedKeys(snapshot, servedByMachine)
-  const called = withoutClashes(tcpServicePorts(snapshot.list('Service')))
+  const called = firstOfVariable(tcpServicePorts(snapshot.list('Service')))
     .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
     .filter(({ key }) => !served.has(key))
   const inbound = (key: string): string => `inbound ${key}`
@@ -76,7 +93,7 @@ export function machineListeners(machine: Machine, snapshot: Snapshot, before: M
 function claim(
   wanted: readonly string[],
   before: MachineClaims,
-  { first, last }: Machine['listeners'],
+  { first, last }: ListeningMachine['listeners'],
 ): { readonly claims: ReadonlyMap<string, number>; readonly missing: readonly string[] } {
   const claims = new Map<string, number>()
   const taken = new Set<number>()

@@ -1,0 +1,194 @@
+import { request } from 'node:https'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  generateKeyPairFor,
+  type JoinAnswer,
+  type KeyPair,
+  machinePaths,
+  newJoinToken,
+  parseJoinToken,
+  writeKeyRequest,
+} from '@osm-ts/core'
+import { resourceTypes, SecretTokenStore } from '@osm-ts/kubernetes'
+import { eventually } from '@osm-ts/driver-api/toolkit'
+
+import { type OwnApiServer, programsFrom, startApiServer } from './harness/index.js'
+import { ControllerProcess, freePort } from './support/controller-process.js'
+import { defineKinds } from './support/definitions.js'
+import { MeshObjects } from './support/mesh-objects.js'
+
+const signal = AbortSignal.timeout(300_000)
+const meshName = 'machines'
+const osmNamespace = 'osm-system'
+const address = '10.99.0.7'
+const grant = { namespace: 'shop', serviceAccount: 'store', labels: { app: 'store' } }
+const replicas = [
+  ['one', '127.0.0.41'],
+  ['two', '127.0.0.42'],
+] as const
+
+interface Answer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+describe('two controllers of a cluster', () => {
+  let server: OwnApiServer
+  let tokens: SecretTokenStore
+  let controllers: readonly ControllerProcess[]
+  let urls: readonly string[]
+  let root: string
+  const now = (): number => Date.now()
+
+  const ask = (replica: 0 | 1, method: string, path: string, body?: unknown, tls: object = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const options = { method, rejectUnauthorized: false, agent: false, ...tls }
+      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+      const sending = request(`${urls[replica] ?? ''}${path}`, { ...options, headers, signal }, (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: text === '' ? {} : (JSON.parse(text) as Answer['body']) }),
+        )
+      })
+      sending.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
+    })
+
+  /** A token that the mesh stores, by its parts. */
+  async function token(more: Partial<typeof grant> = {}, ttlMs = 600_000) {
+    const { text, stored } = newJoinToken({ ...grant, ...more }, { root, expiresAt: now() + ttlMs })
+    await tokens.add(stored)
+    const { id, secret } = parseJoinToken(text)
+    return { kind: 'token', id, secret }
+  }
+
+  const join = (replica: 0 | 1, proof: unknown, pair: KeyPair, name = 'rack-7'): Promise<Answer> =>
+    ask(replica, 'POST', machinePaths.join, {
+      proof,
+      csr: writeKeyRequest(pair),
+      name,
+      address,
+      ports: [{ port: 8080 }],
+      listeners: { first: 15_100, last: 15_999 },
+    })
+
+  const newPair = (): Promise<KeyPair> => generateKeyPairFor({ algorithm: 'ECDSA' })
+
+  /** Addresses behind the Service, as a replica knows them. */
+  async function endpoints(replica: number): Promise<readonly string[]> {
+    const page = await controllers[replica]?.debugJson<{
+      readonly endpoints: readonly { readonly address: string; readonly port: number; readonly identity: string }[]
+    }>('/debug/services?service=shop/store')
+    return (page?.endpoints ?? []).map((it) => `${it.identity} ${it.address}:${String(it.port)}`)
+  }
+
+  const untilEverywhere = (expected: readonly string[]) =>
+    eventually(
+      () => Promise.all(replicas.map((_, index) => endpoints(index))),
+      (found) => found.every((each) => each.join() === expected.join()),
+      { what: `${expected.join() || 'no endpoint'} at both replicas` },
+    )
+
+  beforeAll(async () => {
+    server = await startApiServer(programsFrom(process.env), signal)
+    const { api } = server.client
+    const objects = new MeshObjects(api, signal)
+    await objects.namespace(osmNamespace, {})
+    await defineKinds(api, signal)
+    await objects.apply(
+      `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
+        'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, traffic: { enablePermissiveTrafficPolicyMode: true } }\n',
+    )
+    await objects.namespace('shop', { 'openservicemesh.io/monitored-by': meshName })
+    await objects.namespace('stranger', {})
+    for (const namespace of ['shop', 'stranger'])
+      await objects.apply(`apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: store, namespace: ${namespace} }\n`)
+    await objects.apply(
+      'apiVersion: v1\nkind: Service\nmetadata: { name: store, namespace: shop }\nspec: { selector: { app: store }, ports: [{ name: http, port: 80, targetPort: 8080 }] }\n',
+    )
+    const ports = await Promise.all(replicas.map(([, host]) => freePort(host)))
+    urls = replicas.map(([, host], index) => `https://${host}:${String(ports[index])}`)
+    controllers = await Promise.all(
+      replicas.map(([name, host], index) =>
+        ControllerProcess.start({
+          name,
+          folder: server.description.folder,
+          kubeconfig: server.description.kubeconfigPath,
+          address: host,
+          meshName,
+          osmNamespace,
+          flags: [`--machine-port=${String(ports[index])}`],
+        }),
+      ),
+    )
+    await Promise.all(controllers.map((controller) => controller.untilReady()))
+    tokens = new SecretTokenStore({ api, meshName, namespace: osmNamespace, now, signal })
+    const { body } = await ask(0, 'GET', machinePaths.trust)
+    root = (body.trustBundle as readonly string[])[0] ?? ''
+  })
+  afterAll(async () => {
+    for (const { program } of controllers) await program.stop()
+    await server.stop()
+  })
+
+  it('admit a machine by a token, serve it both, and let it leave', async () => {
+    const pair = await newPair()
+    const proof = await token()
+    const { status, body } = await join(0, proof, pair)
+    expect([status, body.code]).toEqual([200, undefined])
+    const { chain, namespace, serviceAccount } = body as unknown as JoinAnswer
+    expect({ namespace, serviceAccount }).toEqual({ namespace: 'shop', serviceAccount: 'store' })
+    const tls = { cert: chain, key: pair.privateKey }
+    // The other replica knows it at once, whatever its watch has told.
+    await expect(ask(1, 'PUT', machinePaths.self, { ready: true }, tls)).resolves.toMatchObject({
+      status: 200,
+      body: { variables: { HTTP_PROXY: 'http://127.0.0.1:15100' } },
+    })
+    await untilEverywhere([`store.shop ${address}:15103`])
+    await ask(0, 'PUT', machinePaths.self, { ready: false }, tls)
+    await untilEverywhere([])
+    await ask(0, 'PUT', machinePaths.self, { ready: true }, tls)
+    await untilEverywhere([`store.shop ${address}:15103`])
+    // Another machine, or the same token again at another replica, changes nothing for this one.
+    await expect(join(1, proof, await newPair(), 'thief')).resolves.toMatchObject({
+      status: 403,
+      body: { code: 'OSM_MACHINE_TOKEN_USED' },
+    })
+    await expect(join(1, await token(), await newPair())).resolves.toMatchObject({
+      status: 409,
+      body: { code: 'OSM_MACHINE_NAME' },
+    })
+    await expect(ask(1, 'DELETE', machinePaths.self, undefined, tls)).resolves.toMatchObject({ status: 204 })
+    await untilEverywhere([])
+    await expect(ask(1, 'PUT', machinePaths.self, { ready: true }, tls)).resolves.toMatchObject({
+      status: 403,
+      body: { code: 'OSM_MACHINE_UNKNOWN' },
+    })
+  })
+
+  it('refuse tokens of namespaces outside the mesh, expired ones, and unknown ones', async () => {
+    const refusal = async (proof: unknown) => (await join(0, proof, await newPair(), 'other')).body.code
+    await expect(refusal(await token({ namespace: 'stranger' }))).resolves.toBe('OSM_MACHINE_ACCOUNT')
+    await expect(refusal(await token({}, 0))).resolves.toBe('OSM_MACHINE_TOKEN_EXPIRED')
+    await expect(refusal({ ...(await token()), id: '0'.repeat(16) })).resolves.toBe('OSM_MACHINE_TOKEN')
+    await expect(refusal({ ...(await token()), secret: 'A'.repeat(43) })).resolves.toBe('OSM_MACHINE_TOKEN')
+  })
+
+  it('let one of two machines use a token that both show at one moment', async () => {
+    const proof = await token()
+    const answers = await Promise.all(
+      ([0, 1] as const).map(async (replica) => (await join(replica, proof, await newPair(), `m-${replica}`)).status),
+    )
+    expect([...answers].sort()).toEqual([200, 403])
+  })
+
+  it('keep no secret of a token', async () => {
+    const { id, secret } = await token()
+    const name = { namespace: osmNamespace, name: `osm-join-token-${meshName}-${id}` }
+    const stored = await server.client.api.get(resourceTypes.Secret, name, signal)
+    const data = Object.values((stored?.data ?? {}) as Readonly<Record<string, string>>)
+    expect(data.length).toBe(1)
+    expect(Buffer.from(data[0] ?? '', 'base64').toString()).not.toContain(secret)
+  })
+})

@@ -1,0 +1,53 @@
+import type { MeshService } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
+
+import { type KindMap, portProtocol } from '../spec/index.js'
+
+/** One port of a service that workloads reach through a local port of their sidecar. */
+export interface TcpServicePort {
+  readonly service: MeshService
+  readonly port: number
+  /** Variable by which workloads are told. */
+  readonly variable: string
+}
+
+/** Protocols that go through the forward proxy: their requests say where they want to. */
+const PROXIED: ReadonlySet<Protocol> = new Set<Protocol>(['http', 'http2', 'grpc'])
+
+/** `OSM_TCP_<SERVICE>_<NAMESPACE>_<PORT>` in upper case, with everything that is no letter or digit as an underscore. */
+export function tcpVariable({ namespace, name }: MeshService, port: number): string {
+  return environmentName(`OSM_TCP_${name}_${namespace}_${port}`)
+}
+
+/** A name of an environment variable: upper case, with everything that is no letter or digit as an underscore. */
+export function environmentName(text: string): string {
+  return text.toUpperCase().replace(/[^A-Z0-9]/g, '_')
+}
+
+/** Service ports that workloads can't reach by a forward proxy for HTTP. */
+export function tcpServicePorts(services: readonly KindMap['Service'][]): readonly TcpServicePort[] {
+  return services.flatMap(({ metadata: { namespace, name }, spec }) => {
+    if (spec.type === 'ExternalName') return []
+    const ports = spec.ports.filter((port) => port.protocol === 'TCP' && !PROXIED.has(portProtocol(port).protocol))
+    return [...new Set(ports.map(({ port }) => port))].map((port) => ({
+      service: { namespace, name },
+      port,
+      variable: tcpVariable({ namespace, name }, port),
+    }))
+  })
+}
+
+/** The first port of each variable, and those whose variable another one has already, with the one that has it. */
+export function firstOfVariable(ports: readonly TcpServicePort[]): {
+  readonly ports: readonly TcpServicePort[]
+  readonly clashes: readonly { readonly port: TcpServicePort; readonly holder: TcpServicePort }[]
+} {
+  const byVariable = new Map<string, TcpServicePort>()
+  const clashes: { port: TcpServicePort; holder: TcpServicePort }[] = []
+  for (const port of ports) {
+    const holder = byVariable.get(port.variable)
+    if (holder === undefined) byVariable.set(port.variable, port)
+    else clashes.push({ port, holder })
+  }
+  return { ports: [...byVariable.values()], clashes }
+}

@@ -1,0 +1,1 @@
+export { SecretTokenStore, type SecretTokenStoreOptions } from './secret-token-store.js'
