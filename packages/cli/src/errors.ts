@@ -24,7 +24,7 @@ export const cliErrorCodes = {
     'the settings file says that the provider manages the mesh; only the provider can install, upgrade and uninstall it',
   OSM_CLI_UNCONFIRMED: 'a command that deletes objects was not confirmed, and could not ask for confirmation',
   OSM_CLI_LEFTOVER: 'not everything that was to be deleted could be deleted',
-  OSM_CLI_MACHINES: 'the mesh was started without an address at which machines can join',
+  OSM_CLI_MACHINES: 'machines cannot join the mesh: it has no address or port for them, or no controller is ready',
   OSM_CLI_ERROR_CODE: 'the requested error code does not exist in this version',
   OSM_CLI_OUTPUT: 'the output file of a command cannot be written',
   OSM_CLI_NAMESPACE:

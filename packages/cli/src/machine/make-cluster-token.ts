@@ -49,7 +49,7 @@ export async function makeClusterToken(
 
 /** The root of the control plane, as a controller tells it to machines. The API server vouches for the pod, as it does for a port-forward of kubectl. */
 async function rootOf(cluster: Cluster, namespace: string, port: number): Promise<string> {
-  const { connectToPod, signal } = cluster
+  const { signal } = cluster
   const [pod] = await podsOfProgram(cluster, namespace, 'osm-controller')
   if (pod?.ready !== true)
     throw cliError(
@@ -57,7 +57,7 @@ async function rootOf(cluster: Cluster, namespace: string, port: number): Promis
       `no osm-controller is ready in namespace ${namespace}`,
       'run osm verify control-plane',
     )
-  const inner = await connectToPod(pod, port, signal)
+  const inner = await cluster.connectToPod(pod, port, signal)
   try {
     // Nothing but the path through the API server says who is there: no root is known yet.
     const connection = connect({ socket: inner, rejectUnauthorized: false })
@@ -79,7 +79,8 @@ async function rootOf(cluster: Cluster, namespace: string, port: number): Promis
 /** Where machines reach the Service: its load balancer, or its address in the cluster. */
 async function addressOf({ api, signal }: Cluster, namespace: string): Promise<string> {
   const service = await api.get(resourceTypes.Service, { namespace, name: SERVICE }, signal)
-  const { spec, status } = service ?? {}
+  const spec = service?.['spec']
+  const status = service?.['status']
   const balancer = isPlainRecord(status) ? status['loadBalancer'] : undefined
   const ingress = isPlainRecord(balancer) && Array.isArray(balancer['ingress']) ? balancer['ingress'] : []
   const [first] = ingress.filter(isPlainRecord)

@@ -68,7 +68,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CLI_INPUT: "an input file cannot be read, or does not contain Kubernetes objects",
   OSM_CLI_INSTANCE: "the name matches no instance of the mesh, or several; or the pod has no sidecar or does not run",
   OSM_CLI_LEFTOVER: "not everything that was to be deleted could be deleted",
-  OSM_CLI_MACHINES: "the mesh was started without an address at which machines can join",
+  OSM_CLI_MACHINES: "machines cannot join the mesh: it has no address or port for them, or no controller is ready",
   OSM_CLI_MANAGED: "the settings file says that the provider manages the mesh; only the provider can install, upgrade and uninstall it",
   OSM_CLI_MESH_MISSING: "no running mesh was found, or the recorded mesh has ended",
   OSM_CLI_MIGRATION: "the namespace cannot be migrated to another sidecar class; nothing was changed",

@@ -307,7 +307,7 @@ export class LeaseMachines implements Machines, ObjectSource {
         makeObjectKey('WorkloadInstance', machine.namespace, machine.name),
         instanceOfMachine(machine, listeners),
       )
-      if (Object.keys(listeners.claims).some((purpose) => !(purpose in machine.claims)))
+      if (Object.keys(listeners.claims).some((purpose) => !Object.hasOwn(machine.claims, purpose)))
         void this.#claim(lease, listeners)
     }
     const deletes = [...this.#instances.keys()].filter((key) => !wanted.has(key))

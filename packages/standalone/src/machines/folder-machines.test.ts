@@ -121,7 +121,7 @@ describe('machines of a standalone mesh', () => {
     expect(lines.join('')).toContain('OSM_MACHINE_LISTENERS')
     const before = instance()
     const again = open()
-    expect(again.find(it.uuid)).toMatchObject({ name: 'rack-7' })
+    await expect(again.find(it.uuid)).resolves.toMatchObject({ name: 'rack-7' })
     expect(instance()).toEqual(before)
   })
 
