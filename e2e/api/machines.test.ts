@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
+import { join as joinPath } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -16,12 +18,17 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 import { type OwnApiServer, programsFrom, startApiServer } from './harness/index.js'
 import { ControllerProcess, freePort } from './support/controller-process.js'
 import { defineKinds } from './support/definitions.js'
-import { MeshObjects } from './support/mesh-objects.js'
+import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
+import { NodeStandIn } from './support/node-stand-in.js'
+import { osmProgram } from './support/osm-program.js'
 
 const signal = AbortSignal.timeout(300_000)
 const meshName = 'machines'
 const osmNamespace = 'osm-system'
 const address = '10.99.0.7'
+const node = 'node-stand-in'
+/** As the chart sets it. */
+const MACHINE_PORT = 9097
 const grant = { namespace: 'shop', serviceAccount: 'store', labels: { app: 'store' } }
 const replicas = [
   ['one', '127.0.0.41'],
@@ -181,6 +188,60 @@ describe('two controllers of a cluster', () => {
       ([0, 1] as const).map(async (replica) => (await join(replica, proof, await newPair(), `m-${replica}`)).status),
     )
     expect([...answers].sort()).toEqual([200, 403])
+  })
+
+  it('admit machines by tokens of osm machine token', async () => {
+    const { api, kubeconfigPath } = server.client
+    const { folder, address: host } = server.description
+    const objects = new MeshObjects(api, signal)
+    const { spec, ...deployment } = controllerDeployment(osmNamespace, meshName)
+    const labels = { app: 'osm-controller' }
+    const containers = [{ name: 'osm-controller', image: 'none', args: [`--machine-port=${String(MACHINE_PORT)}`] }]
+    const template = { metadata: { labels }, spec: { containers } }
+    await objects.apply(JSON.stringify({ ...deployment, spec: { ...(spec as object), template } }))
+    const pod = {
+      serviceAccountName: 'osm-controller',
+      automountServiceAccountToken: false,
+      nodeName: node,
+      containers,
+    }
+    await objects.controllerAccount(osmNamespace)
+    await objects.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'controller-0', namespace: osmNamespace, labels },
+        spec: pod,
+      }),
+    )
+    await objects.runs(osmNamespace, 'controller-0', '10.9.1.1')
+    const service = `apiVersion: v1\nkind: Service\nmetadata: { name: osm-machines, namespace: ${osmNamespace} }\nspec: { ports: [{ port: ${String(MACHINE_PORT)} }] }\n`
+    await objects.apply(service)
+    const key = (name: string): string => readFileSync(joinPath(folder, `server.${name}`), 'utf8')
+    const standIn = await NodeStandIn.start({
+      api,
+      name: node,
+      address: host,
+      certificate: { cert: key('crt'), key: key('key') },
+      ports: (_pod, port) => {
+        const { hostname, port: bound } = new URL(urls[0] ?? '')
+        return port === MACHINE_PORT ? { host: hostname, port: Number(bound) } : undefined
+      },
+      signal,
+    })
+    try {
+      const osm = osmProgram({ kubeconfig: kubeconfigPath })
+      const args = ['machine', 'token', '-n', 'shop', '-a', 'store', '-l', 'app=store', '-o', 'json']
+      const { code, stdout, stderr } = await osm(...args)
+      expect([code, stderr]).toEqual([0, ''])
+      const made = JSON.parse(stdout) as { readonly token: string; readonly controlPlane: string }
+      expect(made.controlPlane).toMatch(new RegExp(`^https://[0-9.]+:${String(MACHINE_PORT)}$`))
+      const { id, secret } = parseJoinToken(made.token)
+      const joined = await join(1, { kind: 'token', id, secret }, await newPair(), 'by-command')
+      expect([joined.status, joined.body.code]).toEqual([200, undefined])
+    } finally {
+      await standIn.stop()
+    }
   })
 
   it('keep no secret of a token', async () => {

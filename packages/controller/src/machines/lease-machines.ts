@@ -207,7 +207,7 @@ export class LeaseMachines implements Machines, ObjectSource {
       const { name, renewTime, machine } = lease
       present.add(name.name)
       const heard = this.#heard.get(name.name)
-      // While the API server is unavailable, nobody can write that a machine was heard.
+      // While the API server is unavailable, no report can be written.
       if (!isCurrent || heard?.renewTime !== renewTime) this.#heard.set(name.name, { renewTime, at })
       else if (machine.ready && at - heard.at >= REPORT_OVERDUE_MS) await this.#takeOut(lease)
       else if (!machine.ready && this.#options.clock.now() - Date.parse(renewTime) >= FORGET_MS)
