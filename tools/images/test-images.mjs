@@ -18,6 +18,8 @@ import { writeArchive } from './write-archive.mjs'
 export const testAppName = 'test-app'
 /** What the manifests of the Gateway API's conformance suite run, in the release that tools/gateway-api pins. */
 const echoReference = 'registry.k8s.io/gateway-api/echo-advanced:v1.5.1'
+/** What charts/osm/templates/_checks.tpl takes for class pipy. */
+const pipyReference = 'flomesh/pipy:1.5.18'
 /** The ingress gateway of tests. */
 const gatewayName = 'nginx'
 /** Of tools/programs.mjs: the main module of the driver package that tests have control planes load. */
@@ -31,13 +33,16 @@ export const curlProgram = '/usr/bin/curl'
 /** What pods of guides are kept alive with, by where they find it: `command: ["sleep", "365d"]`, or a shell. */
 const curlTools = ['/bin/sleep', '/bin/sh', '/bin/cat', '/bin/ls']
 
+/** What starts Pipy in a container, and ends it. */
+const pipyTools = ['/bin/sh']
+
 /**
  * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and those of the pods that tests make.
  * @param {ImageSettings} settings
- * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, folder: string }} sources
+ * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, pipy?: string, folder: string }} sources pipy: of an image that is left out without it
  * @returns {AsyncGenerator<AssembledImage>}
  */
-export async function* assembleTestImages(settings, { base, envoy, nginx, folder }) {
+export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, folder }) {
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
   yield writeArchive(echoImage(settings, base), folder, 'echo-advanced')
@@ -50,6 +55,8 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, folder
     yield writeArchive(programImage(definition, settings, base, { name, layer: driver }), folder, name)
   }
   yield writeArchive(await envoyImage(settings, sidecarImageOf(values), envoy), folder, 'envoy')
+  if (pipy !== undefined)
+    yield writeArchive(await hostProgramImage(settings, pipyReference, pipy, 'pipy', pipyTools), folder, 'pipy')
   if (!existsSync(curlProgram))
     throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
   yield writeArchive(

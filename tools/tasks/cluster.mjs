@@ -59,7 +59,8 @@ async function assembleArchives(registry) {
   const bundles = await bundlePrograms([...programsOf(imageNames), testAppName, testDriverName])
   const settings = imageSettings({ registry })
   const folder = join(root, 'dist/images')
-  const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx() }
+  const pipy = process.env.PIPY_BIN
+  const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx(), ...(pipy && { pipy }) }
   const files = ['charts/osm/values.yaml', 'images/osm-sidecar-init/select-tables'].map((path) => join(root, path))
   const ofMachine = [process.execPath, curlProgram, ...Object.values(programs)]
   const key = archiveKey({ settings, files: [...bundles, ...files], programs: ofMachine })
@@ -69,7 +70,7 @@ async function assembleArchives(registry) {
 /**
  * @param {import('../images/assemble.mjs').ImageSettings} settings
  * @param {string} folder
- * @param {{ readonly envoy: string, readonly nginx: string }} programs
+ * @param {{ readonly envoy: string, readonly nginx: string, readonly pipy?: string }} programs
  */
 async function makeArchives(settings, folder, programs) {
   // By far the largest, and the same in most of them.

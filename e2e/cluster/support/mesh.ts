@@ -25,6 +25,8 @@ export interface MeshOptions {
   readonly values?: Readonly<Record<string, unknown>>
   /** Another chart than that of this repository. */
   readonly chartPath?: string
+  /** Of its pods; `envoy` when left out. */
+  readonly sidecarClass?: string
 }
 
 /** A mesh that the real helm has installed. A test file has one, or some, of its own. */
@@ -47,10 +49,10 @@ export class Mesh {
   }
 
   /** Installs, and returns when helm says that everything is ready. */
-  static async install(cluster: SharedCluster, { name, values, chartPath }: MeshOptions): Promise<Mesh> {
+  static async install(cluster: SharedCluster, { name, ...options }: MeshOptions): Promise<Mesh> {
     const mesh = new Mesh(cluster, name, await cluster.locks.share('meshes'))
     try {
-      await reportOnFailure(cluster, `install ${name}`, () => mesh.helm('install', { values, chartPath }))
+      await reportOnFailure(cluster, `install ${name}`, () => mesh.helm('install', options))
       return mesh
     } catch (error) {
       mesh.#release()
@@ -61,15 +63,12 @@ export class Mesh {
   /** Installs what was uninstalled, or changes what is installed. */
   async helm(
     verb: 'install' | 'upgrade',
-    {
-      values = {},
-      chartPath = chart,
-    }: { readonly values?: MeshOptions['values']; readonly chartPath?: string | undefined },
+    { values = {}, chartPath = chart, sidecarClass = 'envoy' }: Omit<MeshOptions, 'name'>,
   ): Promise<void> {
     const input = JSON.stringify({ osm: { ...commonValues, meshName: this.name, ...values } })
     const where = ['--namespace', this.namespace, ...(verb === 'install' ? ['--create-namespace'] : [])]
     const args = [verb, this.name, chartPath, ...where, '--wait', '--timeout', helmTimeout]
-    const settings = ['--values', '-', '--set', 'osm.sidecarClass=envoy']
+    const settings = ['--values', '-', '--set', `osm.sidecarClass=${sidecarClass}`]
     await this.cluster.helm([...args, ...settings], { input, timeoutMs: helmTimeoutMs })
   }
 
