@@ -242,11 +242,18 @@ async function endOf(process: ChildProcess): Promise<void> {
 
 /** A port that no one listens on at the moment. */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    // Below those that the kernel gives to clients: one of them could take it before HAProxy does.
+    const port = 10_000 + Math.floor(10_000 * Math.random())
+    const server = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
 }
 
 /** Against hanging only: reloads take a while where others use the machine too. */
