@@ -99,15 +99,14 @@ export function describePaths(sidecarClass: string): void {
 
       beforeAll(async () => {
         await mesh.write('config.yaml', config(escapedSlashes))
-        const client = clientOf(straight, requestBytes)
-        const variant = { method: 'GET', target: '/open/a%2Fb', headers: [] }
         const status = escapedSlashes === 'Keep' ? 200 : 400
-        await eventually(
-          () => client.ask(variant),
-          (answer) => answer.status === status,
-          { timeoutMs: 60_000, what: `${status} for an escaped slash` },
-        )
-        client.close()
+        // Each worker of each sidecar hears of it by itself, and new connections come to any of them.
+        for (const [way, open] of ways)
+          await eventually(
+            async () => askedOnce(() => open(mesh, straight)),
+            (statuses) => statuses.every((each) => each === status),
+            { timeoutMs: 120_000, what: `${status} for an escaped slash ${way}` },
+          )
       })
 
       it('tell the setting where an escaped slash is refused', async () => {
@@ -177,6 +176,16 @@ export function describePaths(sidecarClass: string): void {
       )
     })
   })
+}
+
+/** The statuses for an escaped slash over a number of new connections. */
+async function askedOnce(open: () => Client): Promise<readonly number[]> {
+  const clients = Array.from({ length: 4 * LANES }, open)
+  const answers = await Promise.all(
+    clients.map((client) => client.ask({ method: 'GET', target: '/open/a%2Fb', headers: [] })),
+  )
+  for (const client of clients) client.close()
+  return answers.map(({ status }) => status)
 }
 
 /**
