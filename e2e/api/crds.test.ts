@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Kind } from '@osm-ts/core'
+import { type Kind, kindWrittenAs } from '@osm-ts/core'
 import {
   customKinds,
   customResourceDefinitions,
@@ -194,6 +194,7 @@ describe('the definitions', () => {
   })
 })
 
-function isCustom({ kind }: WrittenObject): boolean {
-  return customKinds().some((custom) => custom === kind)
+/** The Gateway API has a kind of the name of one of ours. */
+function isCustom({ apiVersion, kind }: WrittenObject): boolean {
+  return customKinds().some((custom) => custom === kindWrittenAs(kind, apiVersion))
 }
