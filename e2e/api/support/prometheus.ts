@@ -1,14 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { ChildProgram } from '../harness/index.js'
 import type { Pod } from '../stand-in/index.js'
+import { freePort } from './controller-process.js'
 import type { Query } from './queries.js'
-
-/** No load may reach it. */
-const WAIT_MS = 120_000
 
 /** A target, with the labels that Prometheus finds it with. */
 export interface Target {
@@ -59,7 +56,7 @@ export class RunningPrometheus {
     mkdirSync(folder, { recursive: true })
     const file = join(folder, 'prometheus.yml')
     writeFileSync(file, JSON.stringify(config))
-    const address = `127.0.0.1:${String(await freePort())}`
+    const address = `127.0.0.1:${String(await freePort('127.0.0.1'))}`
     const program = new ChildProgram({
       name: 'prometheus',
       file: binary,
@@ -79,19 +76,13 @@ export class RunningPrometheus {
     return data
   }
 
-  /** The queries that have no series, or none that is a number, once they have had time to. */
+  /** The queries that have no series, or none that is a number: none of them, once they have had time to. Throws what is left after that. */
   async withoutSeries(queries: readonly Query[]): Promise<readonly string[]> {
     const read = async (): Promise<readonly string[]> => {
       const counts = await Promise.all(queries.map(async ([, expression]) => this.#countSeries(expression)))
       return queries.flatMap(([place, expression], at) => (counts[at] === 0 ? [`${place}: ${expression}`] : []))
     }
-    const deadline = Date.now() + WAIT_MS
-    let missing = await read()
-    while (missing.length > 0 && Date.now() < deadline) {
-      await sleep(1_000)
-      missing = await read()
-    }
-    return missing
+    return eventually(read, ({ length }) => length === 0, { everyMs: 1_000, what: 'series of every query' })
   }
 
   async stop(): Promise<void> {
@@ -104,13 +95,4 @@ export class RunningPrometheus {
     )
     return (data?.result ?? []).filter(({ value: [, text] }) => text !== 'NaN').length
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('there is no port')
-  return address.port
 }
