@@ -3,5 +3,14 @@ export type { Attachment, ControllerOptions, RunningController } from './options
 export { startController } from './start-controller.js'
 export { providerOpener } from './certificates/provider-opener.js'
 export { choicesOfObjects } from './certificates/provider-choice.js'
-export type { Machine, Machines } from './machines/machine.js'
+export {
+  instanceSpecOf,
+  type Machine,
+  machineRefusals,
+  type Machines,
+  MAX_MACHINES,
+  type StoredMachine,
+  warnOfMissingListeners,
+  warnOfSilence,
+} from './machines/machine.js'
 export { machineEnrolment } from './machines/machine-enrolment.js'

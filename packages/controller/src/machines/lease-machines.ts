@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Clock,
   type KindMap,
-  type MachineErrorCode,
   type MachineListeners,
   machineListeners,
   makeObjectKey,
@@ -29,11 +28,19 @@ import {
   meshObjectLabels,
   resourceTypes,
 } from '@osm-ts/kubernetes'
-import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import type { ProxyUUID } from '@osm-ts/driver-api'
 import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { changesOf } from '../subscribe-all.js'
-import type { Machine, Machines } from './machine.js'
+import {
+  type Machine,
+  machineRefusals,
+  type Machines,
+  MAX_MACHINES,
+  type StoredMachine,
+  warnOfMissingListeners,
+  warnOfSilence,
+} from './machine.js'
 import {
   instanceOfMachine,
   leaseName,
@@ -41,7 +48,6 @@ import {
   machineLease,
   type MachineLease,
   readMachineLease,
-  type StoredMachine,
 } from './stored-machine.js'
 
 /** Where machines of a cluster are written down. */
@@ -56,8 +62,6 @@ export interface LeaseMachinesOptions {
   readonly logger: ProcessLogger
 }
 
-/** Machines that a mesh admits. */
-const MAX_MACHINES = 1_000
 const LOOK_MS = 1_000
 /** A report sooner than this after the last one that was written changes nothing unless the state does. */
 const RENEW_MS = 1.5 * REPORT_PERIOD_MS
@@ -143,19 +147,15 @@ export class LeaseMachines implements Machines, ObjectSource {
     const { uuid, namespace, name, serviceAccount } = machine
     const snapshot = this.#feed?.current()
     if (snapshot?.get('ServiceAccount', namespace, serviceAccount) === undefined)
-      throw refuse(
-        'OSM_MACHINE_ACCOUNT',
-        `the mesh has no ServiceAccount ${namespace}/${serviceAccount}; create it, in a namespace of the mesh`,
-      )
+      throw machineRefusals.account(machine, 'create it, in a namespace of the mesh')
     const holder = snapshot.get('WorkloadInstance', namespace, name)?.spec.uuid
-    if (holder !== undefined && holder !== uuid) throw nameTaken(machine)
-    if (this.#informer.list().length >= MAX_MACHINES)
-      throw refuse('OSM_MACHINE_LIMIT', `the mesh has ${MAX_MACHINES} machines, which is the limit`)
+    if (holder !== undefined && holder !== uuid) throw machineRefusals.name(machine)
+    if (this.#informer.list().length >= MAX_MACHINES) throw machineRefusals.limit()
     const lease = { namespace: osmNamespace, name: leaseName(meshName, machine) }
     for (let attempt = 1; ; attempt += 1)
       try {
         const before = await this.#read(lease.name)
-        if (before !== undefined && before.machine.uuid !== uuid) throw nameTaken(machine)
+        if (before !== undefined && before.machine.uuid !== uuid) throw machineRefusals.name(machine)
         const { createdAt = this.#now(), claims = {} } = before?.machine ?? {}
         await this.#write({
           name: lease,
@@ -170,7 +170,7 @@ export class LeaseMachines implements Machines, ObjectSource {
 
   async report(uuid: ProxyUUID, ready: boolean): Promise<Readonly<Record<string, string>>> {
     const lease = await this.#lease(uuid)
-    if (lease === undefined) throw refuse('OSM_MACHINE_UNKNOWN', `no machine has the sidecar ${uuid}`)
+    if (lease === undefined) throw machineRefusals.unknown(uuid)
     const age = this.#options.clock.now() - Date.parse(lease.renewTime)
     // Written by the clock of another replica, it may be in the future.
     const isFresh = age >= 0 && age < RENEW_MS
@@ -217,10 +217,9 @@ export class LeaseMachines implements Machines, ObjectSource {
   }
 
   async #takeOut(lease: MachineLease): Promise<void> {
-    const { namespace, name, uuid } = lease.machine
     try {
       await this.#write({ ...lease, machine: { ...lease.machine, ready: false } }, lease.renewTime)
-      this.#options.logger.warn({ namespace, machine: name, uuid }, 'a machine does not report; it gets no traffic')
+      warnOfSilence(this.#options.logger, lease.machine)
     } catch (error) {
       this.#failed(lease, error)
     }
@@ -323,13 +322,7 @@ export class LeaseMachines implements Machines, ObjectSource {
 
   /** A listener stays where it is: for every replica, and after a restart. */
   async #claim(lease: MachineLease, { claims, missing }: MachineListeners): Promise<void> {
-    const { namespace, name, listeners } = lease.machine
-    const code: MachineErrorCode = 'OSM_MACHINE_LISTENERS'
-    if (missing.length > 0)
-      this.#options.logger.warn(
-        { code, namespace, machine: name, missing: missing.slice(0, 3), ...listeners },
-        'the listeners of a machine are used up; join again with a larger --listeners',
-      )
+    if (missing.length > 0) warnOfMissingListeners(this.#options.logger, lease.machine, missing)
     try {
       await this.#write({ ...lease, machine: { ...lease.machine, claims } }, lease.renewTime)
     } catch (error) {
@@ -346,12 +339,4 @@ export class LeaseMachines implements Machines, ObjectSource {
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString().replace('Z', '000Z')
   }
-}
-
-function nameTaken({ namespace, name }: Machine): OsmError<MachineErrorCode> {
-  return refuse('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`)
-}
-
-function refuse(code: MachineErrorCode, message: string): OsmError<MachineErrorCode> {
-  return new OsmError(code, message)
 }

@@ -1,5 +1,16 @@
-import type { JoinRequest, MachineGrant } from '@osm-ts/core'
-import type { ProxyUUID } from '@osm-ts/driver-api'
+import type {
+  JoinRequest,
+  KindMap,
+  MachineClaims,
+  MachineErrorCode,
+  MachineGrant,
+  MachineListeners,
+  ProcessLogger,
+} from '@osm-ts/core'
+import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+
+/** Machines that a mesh admits. */
+export const MAX_MACHINES = 1_000
 
 /** A machine that takes part in the mesh. */
 export interface Machine extends MachineGrant {
@@ -9,6 +20,15 @@ export interface Machine extends MachineGrant {
   readonly address: string
   readonly ports: JoinRequest['ports']
   readonly listeners: JoinRequest['listeners']
+}
+
+/** A machine as it is written down. */
+export interface StoredMachine extends Machine {
+  readonly ready: boolean
+  /** RFC 3339. */
+  readonly createdAt: string
+  /** Ports of its listeners, by purpose. */
+  readonly claims: MachineClaims
 }
 
 /** The machines of a mesh, wherever they are written down. All replicas of a controller see the same ones. */
@@ -29,4 +49,56 @@ export interface Machines {
   remove(uuid: ProxyUUID): Promise<void>
   /** Follows the mesh, and takes machines out of service that do not report, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
+}
+
+/** What the mesh knows a machine by: an instance in explicit mode. */
+export function instanceSpecOf(
+  { uuid, name, serviceAccount, sidecarClass, address, ports, ready, createdAt }: StoredMachine,
+  { allocations }: MachineListeners,
+): KindMap['WorkloadInstance']['spec'] {
+  return {
+    uuid,
+    workload: name,
+    serviceAccountName: serviceAccount,
+    sidecarClass,
+    mode: 'explicit',
+    addresses: [address],
+    ports: ports.map((port) => ({ localPort: port.port, ...port })),
+    allocations,
+    ready,
+    createdAt,
+  }
+}
+
+/** Reasons for which machines are refused, wherever they are written down. */
+export const machineRefusals = {
+  /** @param hint - what makes the account one of the mesh */
+  account: ({ namespace, serviceAccount }: Machine, hint: string) =>
+    refusal('OSM_MACHINE_ACCOUNT', `the mesh has no ServiceAccount ${namespace}/${serviceAccount}; ${hint}`),
+  name: ({ namespace, name }: Machine) =>
+    refusal('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`),
+  limit: () => refusal('OSM_MACHINE_LIMIT', `the mesh has ${MAX_MACHINES} machines, which is the limit`),
+  unknown: (uuid: ProxyUUID) => refusal('OSM_MACHINE_UNKNOWN', `no machine has the sidecar ${uuid}`),
+} as const
+
+function refusal(code: MachineErrorCode, message: string): OsmError<MachineErrorCode> {
+  return new OsmError(code, message)
+}
+
+/** Tells that there are more listeners to be had than the machine has ports for. */
+export function warnOfMissingListeners(
+  logger: ProcessLogger,
+  { namespace, name, listeners }: Machine,
+  missing: MachineListeners['missing'],
+): void {
+  const code: MachineErrorCode = 'OSM_MACHINE_LISTENERS'
+  logger.warn(
+    { code, namespace, machine: name, missing: missing.slice(0, 3), ...listeners },
+    'the listeners of a machine are used up; join again with a larger --listeners',
+  )
+}
+
+/** Tells that a machine is taken out of service. */
+export function warnOfSilence(logger: ProcessLogger, { namespace, name, uuid }: Machine): void {
+  logger.warn({ namespace, machine: name, uuid }, 'a machine does not report; it gets no traffic')
 }

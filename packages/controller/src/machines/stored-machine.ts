@@ -1,16 +1,7 @@
-import { isPlainObject, kindDefinitions, type KindMap, type MachineClaims, type MachineListeners } from '@osm-ts/core'
+import { isPlainObject, kindDefinitions, type KindMap, type MachineListeners } from '@osm-ts/core'
 import type { KubernetesManifest, KubernetesObject, ObjectName } from '@osm-ts/kubernetes'
 
-import type { Machine } from './machine.js'
-
-/** A machine as it is written down. */
-export interface StoredMachine extends Machine {
-  readonly ready: boolean
-  /** RFC 3339. */
-  readonly createdAt: string
-  /** Ports of its listeners, by purpose. */
-  readonly claims: MachineClaims
-}
+import { instanceSpecOf, type Machine, type StoredMachine } from './machine.js'
 
 /** A Lease of a machine, as far as it is kept. */
 export interface MachineLease {
@@ -71,27 +62,13 @@ export function machineLease(
 }
 
 /** What the mesh knows a machine by: an instance in explicit mode. */
-export function instanceOfMachine(
-  { uuid, namespace, name, labels, serviceAccount, sidecarClass, address, ports, ready, createdAt }: StoredMachine,
-  { allocations }: MachineListeners,
-): KindMap['WorkloadInstance'] {
+export function instanceOfMachine(machine: StoredMachine, listeners: MachineListeners): KindMap['WorkloadInstance'] {
+  const { namespace, name, labels } = machine
   return {
     apiVersion: kindDefinitions.WorkloadInstance.apiVersion,
     kind: 'WorkloadInstance',
     metadata: { namespace, name, labels, annotations: {} },
-    spec: {
-      uuid,
-      workload: name,
-      serviceAccountName: serviceAccount,
-      sidecarClass,
-      mode: 'explicit',
-      hostname: name,
-      addresses: [address],
-      ports: ports.map((port) => ({ localPort: port.port, ...port })),
-      allocations,
-      ready,
-      createdAt,
-    },
+    spec: { ...instanceSpecOf(machine, listeners), hostname: name },
     origin: leaseOrigin,
   }
 }

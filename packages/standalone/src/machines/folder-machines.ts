@@ -3,16 +3,23 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import {
-  type MachineClaims,
-  type MachineErrorCode,
   type MachineListeners,
   machineListeners,
   type ProcessLogger,
   REPORT_OVERDUE_MS,
   type SnapshotFeed,
 } from '@osm-ts/core'
-import type { Machine, Machines } from '@osm-ts/controller'
-import { isOsmError, OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import {
+  instanceSpecOf,
+  type Machine,
+  machineRefusals,
+  type Machines,
+  MAX_MACHINES,
+  type StoredMachine,
+  warnOfMissingListeners,
+  warnOfSilence,
+} from '@osm-ts/controller'
+import { isOsmError, type ProxyUUID } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { isRecord } from '../state/state-folder.js'
@@ -31,14 +38,6 @@ export interface FolderMachinesOptions {
   readonly logger: ProcessLogger
 }
 
-/** A machine as it is written down. */
-interface StoredMachine extends Machine {
-  readonly ready: boolean
-  /** RFC 3339. */
-  readonly createdAt: string
-  readonly claims: MachineClaims
-}
-
 interface Entry {
   stored: StoredMachine
   readonly file: InstanceFile
@@ -47,8 +46,6 @@ interface Entry {
   reportedAt: number
 }
 
-/** Machines that a standalone mesh admits. */
-const MAX_MACHINES = 1_000
 const LOOK_MS = 1_000
 
 /** Machines of a standalone mesh: each is an instance that runs elsewhere, in explicit mode. */
@@ -71,13 +68,11 @@ export class FolderMachines implements Machines {
     const { uuid, namespace, name, serviceAccount } = machine
     const snapshot = this.#options.feed.current()
     if (snapshot?.get('ServiceAccount', namespace, serviceAccount) === undefined)
-      throw refuse('OSM_MACHINE_ACCOUNT', `the mesh has no ServiceAccount ${namespace}/${serviceAccount}; add it first`)
+      throw machineRefusals.account(machine, 'add it first')
     const holder = snapshot.get('WorkloadInstance', namespace, name)?.spec.uuid ?? this.#named(namespace, name)
-    if (holder !== undefined && holder !== uuid)
-      throw refuse('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`)
+    if (holder !== undefined && holder !== uuid) throw machineRefusals.name(machine)
     const before = this.#entries.get(uuid)
-    if (before === undefined && this.#entries.size >= MAX_MACHINES)
-      throw refuse('OSM_MACHINE_LIMIT', `the mesh has ${MAX_MACHINES} machines, which is the limit`)
+    if (before === undefined && this.#entries.size >= MAX_MACHINES) throw machineRefusals.limit()
     before?.file.remove()
     const createdAt = before?.stored.createdAt ?? new Date(this.#options.now()).toISOString()
     this.#add({ ...machine, ready: false, createdAt, claims: before?.stored.claims ?? {} })
@@ -86,7 +81,7 @@ export class FolderMachines implements Machines {
 
   async report(uuid: ProxyUUID, ready: boolean): Promise<Readonly<Record<string, string>>> {
     const entry = this.#entries.get(uuid)
-    if (entry === undefined) throw refuse('OSM_MACHINE_UNKNOWN', `no machine has the sidecar ${uuid}`)
+    if (entry === undefined) throw machineRefusals.unknown(uuid)
     entry.reportedAt = this.#options.now()
     this.#setReady(entry, ready)
     return entry.listeners?.variables ?? {}
@@ -108,8 +103,7 @@ export class FolderMachines implements Machines {
         const now = this.#options.now()
         for (const entry of this.#entries.values()) {
           if (!entry.stored.ready || now - entry.reportedAt < REPORT_OVERDUE_MS) continue
-          const { namespace, name, uuid } = entry.stored
-          this.#options.logger.warn({ namespace, machine: name, uuid }, 'a machine does not report; it gets no traffic')
+          warnOfSilence(this.#options.logger, entry.stored)
           this.#setReady(entry, false)
         }
       }
@@ -146,21 +140,14 @@ export class FolderMachines implements Machines {
       const missing = entry.listeners?.missing.length ?? 0
       entry.listeners = machineListeners(entry.stored, snapshot, entry.stored.claims)
       entry.stored = { ...entry.stored, claims: entry.listeners.claims }
-      if (entry.listeners.missing.length > missing) this.#warn(entry)
+      if (entry.listeners.missing.length > missing)
+        warnOfMissingListeners(this.#options.logger, entry.stored, entry.listeners.missing)
       this.#write(entry)
     }
   }
 
-  #warn({ stored: { namespace, name, listeners }, listeners: now }: Entry): void {
-    const code: MachineErrorCode = 'OSM_MACHINE_LISTENERS'
-    this.#options.logger.warn(
-      { code, namespace, machine: name, missing: now?.missing.slice(0, 3), ...listeners },
-      'the listeners of a machine are used up; join again with a larger --listeners',
-    )
-  }
-
   #write({ stored, file, listeners }: Entry): void {
-    const { uuid, namespace, name, labels, serviceAccount, sidecarClass, address, ports, ready, createdAt } = stored
+    const { uuid, namespace, name, labels } = stored
     writeFileAtomic(this.#path(uuid), `${JSON.stringify(stored)}\n`)
     if (listeners === undefined) return
     file.write({
@@ -168,19 +155,7 @@ export class FolderMachines implements Machines {
       name,
       labels,
       annotations: {},
-      spec: {
-        uuid,
-        workload: name,
-        serviceAccountName: serviceAccount,
-        sidecarClass,
-        mode: 'explicit',
-        ...instanceHostname(name),
-        addresses: [address],
-        ports: ports.map((port) => ({ localPort: port.port, ...port })),
-        allocations: listeners.allocations,
-        ready,
-        createdAt,
-      },
+      spec: { ...instanceSpecOf(stored, listeners), ...instanceHostname(name) },
     })
   }
 
@@ -200,8 +175,4 @@ export class FolderMachines implements Machines {
   #path(uuid: ProxyUUID): string {
     return join(this.#options.folder, `${uuid}.json`)
   }
-}
-
-function refuse(code: MachineErrorCode, message: string): OsmError<MachineErrorCode> {
-  return new OsmError(code, message)
 }
