@@ -1,4 +1,5 @@
-import { joinProblems, type Problem, type SpecErrorCode, type Snapshot } from '@osm-ts/core'
+import { joinProblems, type ObjectRef, type Problem, type SpecErrorCode } from '@osm-ts/core'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 /** Objects with this annotation keep findings of these codes to themselves: a list with commas, `*` at the end of a code for all that begin so. */
 const SUPPRESS_ANNOTATION = 'openservicemesh.io/suppress-findings'
@@ -21,10 +22,13 @@ export interface FindingFilter {
   readonly namespace?: string | undefined
 }
 
+/** Gives the annotations of an object; none for one that is not known. */
+export type AnnotationsOf = (object: ObjectRef) => Readonly<Record<string, string>>
+
 /** Sorts what was found, and takes out what users do not want to hear of. */
 export function collectFindings(
   problems: readonly (readonly Problem[])[],
-  snapshot: Pick<Snapshot, 'getByKey'>,
+  annotationsOf: AnnotationsOf,
   { suppress, namespace }: FindingFilter,
 ): Findings {
   const all = joinProblems(problems).filter(
@@ -35,7 +39,7 @@ export function collectFindings(
     code === ('OSM_SPEC_KIND' satisfies SpecErrorCode) && severity === 'warning'
   const ours = all.filter((problem) => !isForeign(problem))
   const isSuppressed = (problem: Problem): boolean =>
-    [...suppress, ...annotatedCodes(problem, snapshot)].some((pattern) => matchesCode(pattern, problem.code))
+    [...suppress, ...annotatedCodes(problem, annotationsOf)].some((pattern) => matchesCode(pattern, problem.code))
   return {
     findings: ours.filter((problem) => !isSuppressed(problem)),
     suppressed: ours.filter(isSuppressed),
@@ -43,11 +47,10 @@ export function collectFindings(
   }
 }
 
-function annotatedCodes({ object }: Problem, snapshot: Pick<Snapshot, 'getByKey'>): readonly string[] {
+function annotatedCodes({ object }: Problem, annotationsOf: AnnotationsOf): readonly string[] {
   if (object === undefined) return []
-  const key = `${object.kind}/${object.namespace}/${object.name}` as Parameters<Snapshot['getByKey']>[0] // a kind that is not known finds nothing
-  const text = snapshot.getByKey(key)?.metadata.annotations[SUPPRESS_ANNOTATION] ?? ''
-  return text
+  const annotations = annotationsOf(object)
+  return (ownValue(annotations, SUPPRESS_ANNOTATION) ?? '')
     .split(',')
     .map((code) => code.trim())
     .filter((code) => code !== '')

@@ -3,17 +3,7 @@ import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { CertificatesReport } from '../certificates/certificates-report.js'
 import type { DebugApi } from '../state/debug-api.js'
-
-/** Codes of findings of `osm analyze` about a running mesh, with the meaning of each. */
-export const analyzeErrorCodes = {
-  OSM_ANALYZE_CONTROLLER:
-    'the controller did not answer, so that findings about proxies, drivers and certificates are missing',
-  OSM_ANALYZE_PROXY_REJECTED: 'a proxy refused a part of its configuration; the last good version of it is in force',
-  OSM_ANALYZE_ROOT_EXPIRES: 'a root that the mesh trusts expires within 30 days, or has expired',
-} as const
-
-/** A code of {@link analyzeErrorCodes}. */
-export type AnalyzeErrorCode = keyof typeof analyzeErrorCodes
+import type { AnalyzeErrorCode } from './error-codes.js'
 
 const WARN_BEFORE_DAYS = 30
 const DAY_MS = 86_400_000

@@ -23,6 +23,15 @@ kind: Service
 metadata: { name: store, namespace: shop }
 spec: { selector: { app: store }, ports: [{ port: 80 }] }
 `
+const namespace = `apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels:
+    openservicemesh.io/monitored: osm
+  annotations:
+    openservicemesh.io/monitored-by: osm
+`
 const idle = `apiVersion: policy.openservicemesh.io/v1alpha1
 kind: Egress
 metadata: { name: idle, namespace: shop }
@@ -40,6 +49,7 @@ describe('osm analyze', () => {
       quiet: split('quiet', suppressed).replace(`'<none> & "more"'`, 'none'),
       deployment,
       idle,
+      namespace,
       service,
     }
     for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, `${name}.yaml`), text)
@@ -77,6 +87,16 @@ describe('osm analyze', () => {
     expect(found).toMatchObject({ foreignObjects: 1 })
     expect(found.findings.map(({ code }) => code)).not.toContain('OSM_SPEC_KIND')
     expect((await analyze('deployment.yaml', 'service.yaml')).out).toContain('1 objects of other programs')
+  })
+
+  it('finds labels and annotations that look like those of the mesh, in their line', async () => {
+    const { out, code } = await analyze('namespace.yaml')
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^namespace\.yaml:6:\d+: warning OSM_ANALYZE_KEY_UNKNOWN {2}Namespace shop: metadata\.labels\["openservicemesh\.io\/monitored"\]$/m,
+    )
+    expect(out).toMatch(/^namespace\.yaml:8:\d+: warning OSM_ANALYZE_KEY_MISPLACED/m)
+    expect((await findings('namespace.yaml')).suppressed).toEqual([])
   })
 
   it('keeps to one namespace', async () => {

@@ -1,9 +1,12 @@
-import type { Problem } from '@osm-ts/core'
+import { formatObjectRef, type Problem } from '@osm-ts/core'
 import { type Command, Option } from 'commander'
 
+import type { AnnotationsOf } from '../analyze/findings.js'
+import type { KeyedObject } from '../analyze/mesh-keys.js'
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
+import type { Cluster } from '../kubernetes/open-cluster.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
@@ -55,20 +58,24 @@ Examples:
       if (flags.againstMesh === true && paths.length === 0)
         command.error('error: --against-mesh needs files or folders to apply')
       const isAlone = paths.length > 0 && flags.againstMesh !== true
-      const { model, running } = isAlone
-        ? { model: await loadPaths(host, paths), running: [] }
+      const analyzed = isAlone
+        ? { model: await loadPaths(host, paths), running: [], pods: [] }
         : await loadRunning(host, flags, command, paths)
-      await report(host, flags, { model, running })
+      await report(host, flags, analyzed)
     })
 
   async function report(
     { context: { stdout, variables, cwd, version } }: CommandHost,
     { suppress = [], namespace, failOn, output }: AnalyzeFlags,
-    { model, running }: { readonly model: MeshModel; readonly running: readonly Problem[] },
+    { model, running, pods }: AnalyzedMesh,
   ): Promise<void> {
     const { collectFindings } = await import('../analyze/findings.js')
+    const { findKeyProblems } = await import('../analyze/mesh-keys.js')
     const { withShortPlaces } = await import('../spec/short-places.js')
-    const found = collectFindings([model.problems, running], model.snapshot, { suppress, namespace })
+    const ofPods = findKeyProblems(pods, () => undefined)
+    const annotationsOf: AnnotationsOf = (object) =>
+      pods.find((pod) => formatObjectRef(pod) === formatObjectRef(object))?.annotations ?? model.annotationsOf(object)
+    const found = collectFindings([model.problems, running, ofPods], annotationsOf, { suppress, namespace })
     const findings = withShortPlaces(found.findings, cwd)
     switch (output) {
       case 'json': {
@@ -103,13 +110,22 @@ async function loadPaths({ context: { cwd, signal } }: CommandHost, paths: reado
   return await loadFolder(proposedChange(paths, { cwd }).source, standaloneNaming, signal)
 }
 
+/** What is looked at. */
+interface AnalyzedMesh {
+  readonly model: MeshModel
+  /** What the controller knows. */
+  readonly running: readonly Problem[]
+  /** Pods of the mesh in a cluster, as far as their labels and annotations go. */
+  readonly pods: readonly KeyedObject[]
+}
+
 /** The running mesh, with the files applied if there are any, and what its controller knows of it as it is. */
 async function loadRunning(
   host: CommandHost,
-  { namespace: _namespace, ...flags }: AnalyzeFlags,
+  { namespace, ...flags }: AnalyzeFlags,
   command: Command,
   paths: readonly string[],
-): Promise<{ readonly model: MeshModel; readonly running: readonly Problem[] }> {
+): Promise<AnalyzedMesh> {
   const { proposedChange } = await import('../spec/proposed-change.js')
   const { analyzeRunningMesh } = await import('../analyze/running-mesh.js')
   const source = await meshSourceOf(host, flags, command)
@@ -120,5 +136,20 @@ async function loadRunning(
     now: Date.now(),
     isChanged: change !== undefined,
   })
-  return { model, running }
+  return { model, running, pods: source.kind === 'local' ? [] : await readPods(source.cluster, model, namespace) }
+}
+
+/** Those of one namespace, or of all that are of the mesh. */
+async function readPods(
+  cluster: Cluster,
+  { snapshot, enrolment }: Pick<MeshModel, 'snapshot' | 'enrolment'>,
+  only: string | undefined,
+): Promise<readonly KeyedObject[]> {
+  const { isMonitored } = await import('@osm-ts/core')
+  const { readKeyedPods } = await import('../analyze/pod-keys.js')
+  const monitored = snapshot.namespaces().filter((namespace) => isMonitored(snapshot, namespace, enrolment))
+  return readKeyedPods(
+    cluster,
+    monitored.filter((namespace) => only === undefined || namespace === only),
+  )
 }

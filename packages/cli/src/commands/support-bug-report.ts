@@ -106,7 +106,7 @@ async function collect(
   await archive.add('findings.yaml', 'osm analyze', async () => {
     const model = await loadRunningMesh(source, signal, {})
     const running = await analyzeRunningMesh(openApi, { now: Date.now(), isChanged: false })
-    ;({ findings } = collectFindings([model.problems, running], model.snapshot, { suppress: [] }))
+    ;({ findings } = collectFindings([model.problems, running], model.annotationsOf, { suppress: [] }))
     return findings
   })
   return findings

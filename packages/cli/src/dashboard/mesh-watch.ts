@@ -156,7 +156,7 @@ export class MeshWatch {
     const model = await load({})
     const running = await load({ running: true })
     const known = await analyzeRunningMesh(openApi, { now: now(), isChanged: false })
-    const { findings } = collectFindings([model.problems, known], model.snapshot, { suppress: [] })
+    const { findings } = collectFindings([model.problems, known], model.annotationsOf, { suppress: [] })
     set('topology', topologyOf(running, proxies))
     set(
       'problems',

@@ -1,17 +1,20 @@
 import { type Enrolment, namedOutsideServices, SnapshotFeed, systemClock } from '@osm-ts/core'
 import {
+  isKubernetesError,
   KubernetesEndpointsProvider,
   KubernetesSource,
   listAll,
+  monitoredByLabel,
   NamedEndpointsProvider,
   resourceTypes,
 } from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
+import { keyedObject } from '../analyze/pod-keys.js'
 import { cliError } from '../errors.js'
 import { loadMeshModel, type MeshModel } from '../spec/load-mesh-model.js'
 import { type ProposedChange, sourcesWith } from '../spec/proposed-change.js'
-import type { ControlPlane } from './control-planes.js'
+import { type ControlPlane, findControlPlanes } from './control-planes.js'
 import type { Cluster } from './open-cluster.js'
 
 /** Time to read all of a mesh. */
@@ -30,7 +33,10 @@ export async function loadCluster(
 ): Promise<MeshModel> {
   const { meshName, namespace: osmNamespace, flags } = plane
   // The following steps retry forever, so missing permission to read namespaces is reported first.
-  await listAll(api, resourceTypes.Namespace, { labelSelector: 'none', limit: 1 }, signal)
+  const namespaces = await listAll(api, resourceTypes.Namespace, {}, signal)
+  const hasOthers = namespaces.some(
+    ({ metadata: { labels = {} } }) => (labels[monitoredByLabel] ?? meshName) !== meshName,
+  )
   let lastFault = ''
   const logger: Logger = {
     debug: () => undefined,
@@ -67,6 +73,11 @@ export async function loadCluster(
       enrolment,
       endpointsProviders: [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() }), outside],
       anyNamespace: false,
+      namespaces: {
+        meshName,
+        meshNames: hasOthers ? await meshNamesOf({ api, signal }) : [meshName],
+        all: namespaces.map((each) => keyedObject('Namespace', each)),
+      },
     })
   } catch (error) {
     if (!timeout.aborted || signal.aborted) throw error
@@ -79,6 +90,16 @@ export async function loadCluster(
   } finally {
     reading.abort()
     await Promise.all([source.finished(), outside.finished()])
+  }
+}
+
+/** Names of the meshes of a cluster; undefined for users who may not look into all namespaces. */
+async function meshNamesOf(cluster: Pick<Cluster, 'api' | 'signal'>): Promise<readonly string[] | undefined> {
+  try {
+    return (await findControlPlanes(cluster)).map(({ meshName }) => meshName)
+  } catch (error) {
+    if (isKubernetesError(error, 'OSM_KUBERNETES_FORBIDDEN')) return undefined
+    throw error
   }
 }
 

@@ -1,13 +1,18 @@
 import {
   AddressRules,
+  allKinds,
   type EndpointsProvider,
   type Enrolment,
   ExternalWorkloads,
+  formatObjectRef,
   MeshCatalog,
   type MeshConfig,
   type MeshConfigSpec,
   MeshConfigurator,
+  type MeshObject,
+  isKind,
   joinProblems,
+  makeObjectKey,
   parseMeshDomains,
   type Problem,
   type Snapshot,
@@ -16,6 +21,14 @@ import {
 } from '@osm-ts/core'
 import type { MeshService } from '@osm-ts/driver-api'
 
+import type { AnnotationsOf } from '../analyze/findings.js'
+import {
+  findKeyProblems,
+  findNamespaceProblems,
+  type KeyedObject,
+  type LocateKey,
+  type NamespaceRules,
+} from '../analyze/mesh-keys.js'
 import { assumedEndpoint, assumedWorkloads } from './assumed-endpoints.js'
 
 /** Names by which a mesh goes. */
@@ -59,6 +72,8 @@ export interface MeshModel {
   readonly osmNamespace: string
   /** Where an object, or a field of it, is written down. */
   readonly locate: SnapshotFeed['locate']
+  /** Annotations of any object that problems speak of; none for one that is not known. */
+  readonly annotationsOf: AnnotationsOf
 }
 
 /** What differs between a mesh in a folder and one in a cluster. */
@@ -70,6 +85,8 @@ export interface MeshKind {
   readonly preset?: MeshConfigSpec
   /** True: the MeshConfig may lie in any namespace. */
   readonly anyNamespace: boolean
+  /** All namespaces of a cluster, and what they are checked against: the mesh reads only its own. */
+  readonly namespaces?: NamespaceRules & { readonly all: readonly KeyedObject[] }
 }
 
 /** Understands a feed that has started, with the very code that a running mesh uses. */
@@ -108,6 +125,9 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     return made
   }
   const catalog = catalogOf(endpointsProviders)
+  const keyed = keyedObjects(snapshot, kind.namespaces?.all ?? [])
+  const locateKey: LocateKey = ({ kind: name, namespace, name: own }, field) =>
+    isKind(name) ? locate(makeObjectKey(name, namespace, own), field) : undefined
   let running: AskedCatalog | undefined
   return {
     problems: joinProblems([
@@ -123,6 +143,14 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
       configurator.problems(),
       external.problems(),
       catalog.problems(),
+      findKeyProblems(keyed.values(), locateKey),
+      kind.namespaces === undefined
+        ? []
+        : findNamespaceProblems(
+            [...keyed.values()].filter((each) => each.kind === 'Namespace'),
+            kind.namespaces,
+            locateKey,
+          ),
     ]),
     snapshot,
     config,
@@ -133,5 +161,19 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     clusterDomain: domains.clusterDomain,
     osmNamespace,
     locate,
+    annotationsOf: (object) => keyed.get(formatObjectRef(object))?.annotations ?? {},
   }
+}
+
+/** Objects by what problems call them: those of the snapshot, which a change may have replaced, and namespaces that it does not have. */
+function keyedObjects(snapshot: Snapshot, namespaces: readonly KeyedObject[]): ReadonlyMap<string, KeyedObject> {
+  const found = new Map(namespaces.map((each) => [formatObjectRef(each), each]))
+  // Instances have the labels of their pods, and no annotations.
+  const kinds = allKinds().filter((kind) => kind !== 'WorkloadInstance')
+  for (const { kind, metadata } of kinds.flatMap((each): readonly MeshObject[] => snapshot.list(each))) {
+    const { namespace, name, labels, annotations } = metadata
+    const object = { kind, namespace, name, labels, annotations }
+    found.set(formatObjectRef(object), object)
+  }
+  return found
 }
