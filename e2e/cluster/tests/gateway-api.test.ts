@@ -40,7 +40,23 @@ const features: Readonly<Record<string, readonly string[]>> = {
     'HTTPRouteParentRefPort',
     'HTTPRouteResponseHeaderModification',
   ],
-  pipy: ['MeshHTTPRouteNamedRouteRule', 'HTTPRouteParentRefPort'],
+  pipy: [
+    'MeshClusterIPMatching',
+    'MeshConsumerRoute',
+    'MeshHTTPRouteBackendRequestHeaderModification',
+    'MeshHTTPRouteNamedRouteRule',
+    'MeshHTTPRouteQueryParamMatching',
+    'MeshHTTPRouteRedirectPath',
+    'MeshHTTPRouteRedirectPort',
+    'MeshHTTPRouteRewritePath',
+    'MeshHTTPRouteSchemeRedirect',
+    // Of other profiles; more tests of meshes are run with them.
+    'HTTPRoute303RedirectStatusCode',
+    'HTTPRoute307RedirectStatusCode',
+    'HTTPRoute308RedirectStatusCode',
+    'HTTPRouteParentRefPort',
+    'HTTPRouteResponseHeaderModification',
+  ],
 }
 /** Half of it calls the address of a pod behind a Service with a cluster IP. Such calls are outside the mesh: docs/reference/gateway-api-conformance.md. */
 const leftOut = ['MeshFrontend']

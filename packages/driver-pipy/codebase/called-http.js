@@ -1,5 +1,6 @@
 // Requests of the workload: which destination they are for, what answers them, and how often they are tried.
 
+import { absoluteForm } from './absolute-form.js'
 import { backoff, connectErrors, isRetriable } from './retry.js'
 import { closest, isNamedBy, splitAuthority } from './hosts.js'
 import { countAnswer, isOpen } from './breaker.js'
@@ -9,7 +10,9 @@ import { firstMatch } from './match.js'
 import { countRequest, countUpstream } from './metrics.js'
 import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
 import { keepBody } from './remote-log.js'
-import { makeMemo, recall, remember } from './memo.js'
+import { beginCopies, keepForCopies, sendCopies } from './mirrors.js'
+import { changeAnswer, changeRequest, redirectAnswer } from './route-changes.js'
+import { remember } from './memo.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
 import { requestUpstream, streamUpstream } from './upstream.js'
 import { answerFor, failureOf, noteFailure } from './call-failures.js'
@@ -41,14 +44,14 @@ var $status
 var $trailers
 // The head of the answer as it continues.
 var $passed
+// The route and the share of a request whose answer is changed, and the copies of the request.
+var $changes
+var $copies
 
 // Statuses of gRPC, and those that are failures of a server.
 var UNKNOWN = 2
 var UNAVAILABLE = 14
 var failures = [UNKNOWN, 4, 13, UNAVAILABLE]
-
-// URLs that requests to a proxy have named.
-var targets = makeMemo(500, 256)
 
 var tryOnce = pipeline(($) =>
   $.onStart(() => beginTry($call))
@@ -79,6 +82,8 @@ export var callHTTP = pipeline(($) =>
         $isDelimited = false
         $entry = undefined
         $status = undefined
+        $changes = undefined
+        $copies = undefined
         var refusal = settleHead(start.head, $conn.requests)
         $exchange = beginExchange($conn, start.head)
         if (refusal === CONTINUE) return beginContinue(start.head)
@@ -90,9 +95,13 @@ export var callHTTP = pipeline(($) =>
         }
         $since = $entry.since
       })
-        .handleData((data) => noteData($entry, 'received', data))
+        .handleData((data) => {
+          noteData($entry, 'received', data)
+          if ($copies) keepForCopies($copies, data)
+        })
         .handleMessageEnd(() => {
           $entry.read = Date.now()
+          if ($copies) sendCopies($copies)
           requestEnded($exchange)
         })
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
@@ -130,6 +139,7 @@ function passHead(start) {
   $status = start.head.status
   $trailers = undefined
   $passed = start.head
+  if ($changes) changeAnswer(start.head, $changes.route, $changes.share)
   var split = $request.isGrpc ? splitStatus(start) : undefined
   if (!split) return start
   $trailers = split.trailers
@@ -175,10 +185,10 @@ function route(head) {
     // HTTP/1.0 requires no host, and the sidecar of the workload reads HTTP/1.1.
     if (service && $request.headers.host === undefined && !head.authority) nameHost(head, service)
     // It was there when the connection was made.
-    return service && service.routes ? toService(world, service) : { status: 404, body: 'no such service' }
+    return service && service.routes ? toService(world, service, head) : { status: 404, body: 'no such service' }
   }
-  if (named && $conn.isForward) return toService(world, named)
-  return toOutside(world, authority, port)
+  if (named && $conn.isForward) return toService(world, named, head)
+  return toOutside(world, authority, port, head)
 }
 
 function nameHost(head, service) {
@@ -194,7 +204,7 @@ export function serviceDialled(world, dialled, named, port) {
   return service.sharedWith.includes(named.id) ? named : service
 }
 
-function toService(world, service) {
+function toService(world, service, head) {
   $request.path = withoutRuns($request.path)
   var found = routeOf(service)
   if (!found) return { status: 404, body: 'no such route' }
@@ -206,7 +216,7 @@ function toService(world, service) {
   }
   $entry.id = service.id
   $entry.isMesh = true
-  return begin(world, found, service.retries, undefined)
+  return begin(world, found, service.retries, undefined, head)
 }
 
 // The route of a request. Where routes look at methods and paths alone, those that have been found are remembered with the configuration.
@@ -217,7 +227,7 @@ function routeOf(service) {
   return found === undefined ? remember(service.decisions, text, firstMatch(service.routes, $request)) : found
 }
 
-function toOutside(world, authority, port) {
+function toOutside(world, authority, port, head) {
   var dialled = $conn.isForward ? undefined : $conn.dialled
   var rules = world.config.outside.filter(
     (rule) => rule.protocol === 'http' && rule.port === (dialled ? dialled.port : port),
@@ -229,7 +239,7 @@ function toOutside(world, authority, port) {
   $request.named = port > 0 ? authority.host + ':' + port : undefined
   if (rule) {
     var found = firstMatch(rule.routes, $request)
-    if (found) return begin(world, found, undefined, rule.wayOut)
+    if (found) return begin(world, found, undefined, rule.wayOut, head)
     // Global egress has no say about hosts that a rule names.
     if (!world.config.egress || isNamedBy(rule.hosts, authority.host)) return { status: 404, body: 'no such route' }
   }
@@ -243,17 +253,27 @@ function toOutside(world, authority, port) {
   return use(others, undefined, undefined, world.othersWay)
 }
 
-function begin(world, found, retries, way) {
+function begin(world, found, retries, way, head) {
   var share = takeTurn(found.turns)
+  if (found.isChanged) $changes = { route: found, share }
+  if (found.redirect) return redirectAnswer(found.redirect, $request, $conn.isForward)
+  if (share && share.status !== undefined) return { status: share.status }
   var upstream = share ? world.upstreams[share.upstream] : undefined
   if (!upstream) return { status: 503, body: 'no upstream' }
-  return use(upstream, retries, found.timeoutMs, way)
+  if (found.isChanged) changeRequest(head, $request, found, share)
+  var answer = use(upstream, retries, found.timeoutMs, way)
+  if (found.mirrors && !answer) $copies = beginCopies(found, head, $conn.source)
+  return answer
 }
 
 function use(upstream, retries, timeoutMs, way) {
   var settings = upstream.settings
   var breaker = upstream.breaker
-  if (breaker && isOpen(breaker, Date.now())) return { status: settings.breaker.status, body: settings.breaker.body }
+  if (breaker && isOpen(breaker, Date.now())) {
+    // It answers in place of the route.
+    $changes = undefined
+    return { status: settings.breaker.status, body: settings.breaker.body }
+  }
   if (settings.maxRequests !== undefined && upstream.load.requests >= settings.maxRequests) {
     return { status: 503, body: 'too many requests' }
   }
@@ -423,29 +443,4 @@ function leave() {
   if (calls.length === 1 && calls[0] === $call) calls.pop()
   else $conn.calls = calls.filter((call) => call !== $call)
   $call.upstream.load.requests = $call.upstream.load.requests - 1
-}
-
-/** Requests to a proxy name the whole URL; the host in it holds, and the workload called gets the path alone. True if the target can be read. */
-export function absoluteForm(head) {
-  var path = head.path
-  if (path.startsWith('/') || (path === '*' && head.method === 'OPTIONS')) return true
-  var parts = recall(targets, path, partsOfURL)
-  if (parts.host === '') return false
-  if (!head.headers) head.headers = {}
-  head.headers.host = parts.host
-  head.path = parts.path
-  return true
-}
-
-// Host and path of a URL; no host for what has none.
-function partsOfURL(path) {
-  if (path.substring(0, 7).toLowerCase() !== 'http://') return { host: '' }
-  var rest = path.substring(7)
-  var slash = rest.indexOf('/')
-  var mark = rest.indexOf('?')
-  var end = slash < 0 ? mark : mark < 0 ? slash : Math.min(slash, mark)
-  var host = end < 0 ? rest : rest.substring(0, end)
-  if (host.includes('@')) return { host: '' }
-  var after = end < 0 ? '/' : rest.substring(end)
-  return { host, path: after.startsWith('/') ? after : '/' + after }
 }

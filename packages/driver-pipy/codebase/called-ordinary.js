@@ -3,7 +3,8 @@
 import { beginOrdinaryEntry, writeEntry } from './access-log.js'
 import { takeTurn } from './balance.js'
 import { answerFor, failureOf, noteFailure } from './call-failures.js'
-import { absoluteForm, callHTTP, serviceDialled } from './called-http.js'
+import { absoluteForm } from './absolute-form.js'
+import { callHTTP, serviceDialled } from './called-http.js'
 import { splitAuthority } from './hosts.js'
 import { firstMatch } from './match.js'
 import { countAnswered, seriesOfAnswer } from './metrics.js'
@@ -90,7 +91,7 @@ function recordOf(conn, text) {
   if (!service || !service.routes || service.retries) return undefined
   request.path = withoutRuns(request.path)
   var route = firstMatch(service.routes, request)
-  if (!route || route.timeoutMs > 0) return undefined
+  if (!route || route.timeoutMs > 0 || route.isChanged) return undefined
   if (!route.turns.every((turn) => isPlain(world.upstreams[turn.element.upstream]))) return undefined
   var record = recordOfRequest(text, head, request)
   record.id = service.id

@@ -11,17 +11,18 @@ export function matchesText(match, text) {
   return match.present === true
 }
 
-/** True if all conditions hold for a request: `{ path, method, authority, scheme, headers }`, the path without its query. */
+/** True if all conditions hold for a request: `{ path, query, method, authority, scheme, headers }`, the path without its query. */
 export function matchesRequest(match, request) {
   if (match.path !== undefined && !matchesText(match.path, request.path)) return false
   if (match.methods !== undefined && !match.methods.includes(request.method)) return false
+  if (match.query !== undefined && !match.query.every((each) => matchesParameter(each, request.query))) return false
   if (match.headers !== undefined) return match.headers.every((header) => matchesHeader(header, request))
   return true
 }
 
 /** True if all that a list of conditions looks at is the method and the path of a request. */
 export function looksAtPathsOnly(list) {
-  return list.every((element) => element.match.headers === undefined)
+  return list.every((element) => element.match.headers === undefined && element.match.query === undefined)
 }
 
 /** True if a condition holds for other ways to read the path of a request too. What is compared as text names the very path that is sent. */
@@ -36,6 +37,23 @@ function matchesHeader(header, request) {
   if (header.match.present === true) return (value !== undefined) !== (header.invert === true)
   if (value === undefined) return false
   return matchesText(header.match, value) !== (header.invert === true)
+}
+
+// A missing parameter fulfils nothing.
+function matchesParameter(parameter, query) {
+  var value = queryValue(parameter.name, query)
+  return value !== undefined && matchesText(parameter.match, value)
+}
+
+// The first value of a parameter in a query, which begins with `?` or is empty. Nothing is decoded. Undefined if there is no such parameter.
+function queryValue(name, query) {
+  var parts = query.substring(1).split('&')
+  for (var i = 0; i < parts.length; i = i + 1) {
+    var part = parts[i]
+    var at = part.indexOf('=')
+    if ((at < 0 ? part : part.substring(0, at)) === name) return at < 0 ? '' : part.substring(at + 1)
+  }
+  return undefined
 }
 
 /** The value of a header, or of a pseudo header; one that is repeated is one value, joined by commas, as it is to applications. */

@@ -156,7 +156,7 @@ export function statistics() {
   Object.keys(upstreams.byId)
     .sort()
     .forEach((id) => {
-      var numbers = upstreams.byId[id].numbers
+      var numbers = Object.assign(classesOf(upstreams.byId[id].statuses), upstreams.byId[id].numbers)
       Object.keys(numbers)
         .sort()
         .forEach((name) => void lines.push('cluster.' + id + '.' + name + ': ' + numbers[name]))
@@ -165,6 +165,13 @@ export function statistics() {
   lines.push('server.tracked_connections: ' + trackedConnections())
   lines.push('server.under_way: ' + state.underWay)
   return lines.join('\n') + '\n'
+}
+
+// Answers by the first digit of their status.
+function classesOf(statuses) {
+  var classes = {}
+  Object.keys(statuses).forEach((status) => addTo(classes, 'upstream_rq_' + status.charAt(0) + 'xx', statuses[status]))
+  return classes
 }
 
 /** All metrics. */

@@ -12,6 +12,7 @@ import { makeMemo } from './memo.js'
 import { makeDecisions } from './ordinary-requests.js'
 import { loadPlugins } from './plugins.js'
 import { makeRecorder } from './remote-log.js'
+import { changesMessages } from './route-changes.js'
 import { makeReporter } from './spans.js'
 import { readFurther } from './further.js'
 import { shownCertificate } from './certificates.js'
@@ -169,5 +170,6 @@ function addShares(kept, part) {
   if (part.shares) part.turns = kept('shares ' + part.id, part.shares, () => makeTurns(part.shares))
   ;(part.routes || []).forEach((route, index) => {
     route.turns = kept('shares ' + part.id + ' ' + index, route.shares, () => makeTurns(route.shares))
+    route.isChanged = changesMessages(route)
   })
 }

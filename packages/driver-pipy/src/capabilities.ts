@@ -15,15 +15,7 @@ export const unsupportedFeatures = {
   'plaintext-endpoints':
     'endpoints of services of the mesh are called over mutual TLS only; those without a sidecar get no traffic',
   'proxy-certificate-renewal': 'Pipy reads its proxy certificate once, when it starts',
-  'query-matches':
-    'its codebase does not take the query of a request apart; a route with such a condition holds for no request',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
-  'route-errors': 'its codebase shares requests out among upstreams only; such a route is answered 503',
-  'route-headers': 'its codebase does not change headers for routes; such a route is answered 503',
-  'route-mirrors': 'its codebase sends no copies of requests; the requests themselves are routed',
-  'route-redirects': 'its codebase does not answer with redirects; such a route is answered 503',
-  'route-rewrites': 'its codebase does not change hosts or paths; such a route is answered 503',
-  'route-target-headers': 'its codebase does not change headers for routes; such a route is answered 503',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
 } as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>

@@ -28,6 +28,8 @@ export interface RequestMatch {
   readonly path?: TextMatch
   readonly methods?: readonly string[]
   readonly headers?: readonly { readonly name: string; readonly invert?: true; readonly match: TextMatch }[]
+  /** Parameters of the query as it is written. Of a name that occurs several times the first value counts. */
+  readonly query?: readonly { readonly name: string; readonly match: TextMatch }[]
 }
 
 /** Who may call: everyone of a trust domain, or those of a list. */
@@ -105,11 +107,50 @@ export interface IngressPort {
 /** Upstreams by weight, all above 0; empty: requests are answered 503. */
 export type Shares = readonly { readonly upstream: string; readonly weight: number }[]
 
+/** Changes of the headers of a message, with names in lower case. No name is in two of the lists. */
+export interface HeaderChanges {
+  readonly set?: readonly (readonly [string, string])[]
+  readonly add?: readonly (readonly [string, string])[]
+  readonly remove?: readonly string[]
+}
+
+/** A share of the requests of a route, with what is changed for it after the changes of the route; or the status that it is answered with. */
+export type RouteShare =
+  | {
+      readonly upstream: string
+      readonly weight: number
+      readonly request?: HeaderChanges
+      readonly response?: HeaderChanges
+    }
+  | { readonly status: number; readonly weight: number }
+
+/** A new path without its query: as a whole, or for the segments that it begins with. */
+export type PathChange = { readonly full: string } | { readonly prefix: string; readonly value: string }
+
+/** An answer that sends the caller elsewhere. What is absent stays as it is in the request. */
+export interface Redirect {
+  readonly status: number
+  readonly scheme?: string
+  /** With it, the port of the request goes. */
+  readonly host?: string
+  readonly port?: number
+  readonly path?: PathChange
+}
+
 /** A route; the first match of a list decides. */
 export interface Route {
   readonly match: RequestMatch
-  readonly shares: Shares
+  /** Weights are above 0; empty: requests are answered 503. */
+  readonly shares: readonly RouteShare[]
   readonly timeoutMs?: number
+  /** Every request is answered with it; there are no shares then. */
+  readonly redirect?: Redirect
+  readonly request?: HeaderChanges
+  /** Of every answer, those of the sidecar itself included. */
+  readonly response?: HeaderChanges
+  readonly rewrite?: { readonly host?: string; readonly path?: PathChange }
+  /** Upstreams that get copies, of so many requests of a million. */
+  readonly mirrors?: readonly { readonly upstream: string; readonly perMillion: number }[]
 }
 
 /** How failed requests are repeated. */

@@ -13,7 +13,8 @@ import type { CalledService, EgressRule, Retries, Route } from '../config/types.
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
 import type { PolicyReader } from './policy-reader.js'
-import { sharesOf } from './shares.js'
+import { messageChanges, redirectOf, rewriteOf } from './route-changes.js'
+import { routeShares, sharesOf } from './shares.js'
 import { egressGatewayRoutes, type EgressGatewayRoutes } from './egress-gateway-routes.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
@@ -88,19 +89,13 @@ function routesOf(
 ): readonly Route[] {
   return routes.map((route, i) => ({
     match: requestMatch(route.match, reader, ref, `${pointer}/${i}/match`),
-    // A route of which a part cannot be done leads nowhere: requests must not go on as if that part were not there.
-    shares: changesRequests(route) ? [] : sharesOf(route.targets),
+    shares: routeShares(route),
     ...(route.timeoutMs > 0 ? { timeoutMs: route.timeoutMs } : {}),
+    ...(route.redirect === undefined ? {} : { redirect: redirectOf(route.redirect, route.match) }),
+    ...messageChanges(route),
+    ...(route.rewrite === undefined ? {} : { rewrite: rewriteOf(route.rewrite, route.match) }),
+    ...(route.mirrors === undefined ? {} : { mirrors: route.mirrors }),
   }))
-}
-
-/** True if a route does what the capabilities of the class leave out. */
-function changesRequests({ targets, ...route }: OutboundRoute): boolean {
-  const changed = [route.requestHeaders, route.responseHeaders, route.redirect, route.rewrite, route.errorWeight]
-  return (
-    changed.some((change) => change !== undefined) ||
-    targets.some(({ requestHeaders, responseHeaders }) => requestHeaders !== undefined || responseHeaders !== undefined)
-  )
 }
 
 function retriesOf({ retryOn, numRetries, perTryTimeoutMs, backoffBaseIntervalMs }: RetryPolicy): Retries {

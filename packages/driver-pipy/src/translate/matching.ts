@@ -25,8 +25,6 @@ export function requestMatch(
   ref: PartRef,
   pointer: string,
 ): RequestMatch {
-  // Parameters of the query are not looked at.
-  const unseen = queryParameters === undefined ? undefined : { path: NEVER }
   return {
     ...(path === undefined ? {} : { path: textMatch(path, reader, ref, `${pointer}/path`) }),
     ...(methods === undefined ? {} : { methods: [...methods].sort() }),
@@ -39,7 +37,14 @@ export function requestMatch(
             return headerMatch(name, text, invert === true)
           }),
         }),
-    ...unseen,
+    ...(queryParameters === undefined
+      ? {}
+      : {
+          query: queryParameters.map(({ name, match }, i) => ({
+            name,
+            match: textMatch(match, reader, ref, `${pointer}/queryParameters/${i}`),
+          })),
+        }),
   }
 }
 

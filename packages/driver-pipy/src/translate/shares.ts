@@ -1,6 +1,14 @@
-import { compareText, type WeightedUpstream } from '@osm-ts/driver-api/policy'
+import {
+  compareBy,
+  compareCanonical,
+  compareText,
+  type OutboundRoute,
+  type RouteTarget,
+  type WeightedUpstream,
+} from '@osm-ts/driver-api/policy'
 
-import type { Shares } from '../config/types.js'
+import type { RouteShare, Shares } from '../config/types.js'
+import { messageChanges } from './route-changes.js'
 
 /** Upstreams that get any traffic, sorted. */
 export function sharesOf(targets: readonly WeightedUpstream[]): Shares {
@@ -8,4 +16,15 @@ export function sharesOf(targets: readonly WeightedUpstream[]): Shares {
     .filter(({ weight }) => weight > 0)
     .map(({ upstream, weight }) => ({ upstream, weight }))
     .sort((a, b) => compareText(a.upstream, b.upstream))
+}
+
+const compareTargets = compareBy<RouteTarget>((a, b) => compareText(a.upstream, b.upstream), compareCanonical)
+
+/** Shares of the requests of a route, sorted; the one that is answered with an error comes last. */
+export function routeShares({ targets, errorWeight = 0, errorStatus = 500 }: OutboundRoute): readonly RouteShare[] {
+  const shares: readonly RouteShare[] = targets
+    .filter(({ weight }) => weight > 0)
+    .sort(compareTargets)
+    .map((target) => ({ upstream: target.upstream, weight: target.weight, ...messageChanges(target) }))
+  return errorWeight > 0 ? [...shares, { status: errorStatus, weight: errorWeight }] : shares
 }

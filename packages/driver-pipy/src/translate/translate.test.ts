@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 
 import { describe, expect, it } from '@jest/globals'
 import {
+  type OutboundRoute,
   type Part,
   type PartHash,
   PLUGIN_TYPE,
@@ -153,6 +154,88 @@ const principal = fc.constantFrom(
   'x.y.example.com',
   'cluster.local',
 )
+
+describe('routes', () => {
+  /** A route of a called service as the sidecar gets it. */
+  function translatedRoute(route: Partial<OutboundRoute>): unknown {
+    const policy = policyOf('smi-http-split.json')
+    const routes = [{ match: {}, targets: [], timeoutMs: 0, ...route }]
+    const parts = Object.fromEntries(
+      Object.entries(policy.parts).map(([hash, part]): [string, Part] => [
+        hash,
+        part.kind === 'outbound' ? { ...part, rules: { kind: 'http', routes } } : part,
+      ]),
+    )
+    const { config, refusals } = translated({ ...policy, parts })
+    expect(refusals).toEqual([])
+    const { match: _match, ...rest } = config.called[0]?.routes?.[0] ?? {}
+    return rest
+  }
+
+  const segments = { path: { type: 'segments', value: '/a' } } as const
+  const target = (upstream: string, more: object = {}) => ({ upstream, weight: 1, ...more })
+  const removed = (...remove: readonly string[]) => ({ remove })
+
+  it.each<readonly [string, Partial<OutboundRoute>, unknown]>([
+    ['no target', {}, { shares: [] }],
+    ['a target without weight', { targets: [target('a', { weight: 0 })] }, { shares: [] }],
+    [
+      'errors',
+      { targets: [target('b'), target('a')], errorWeight: 2, errorStatus: 503 },
+      { shares: [target('a'), target('b'), { status: 503, weight: 2 }] },
+    ],
+    ['nothing but errors', { errorWeight: 1 }, { shares: [{ status: 500, weight: 1 }] }],
+    [
+      'changes of headers',
+      {
+        requestHeaders: { set: [{ name: 'x', value: '1' }], add: [{ name: 'y', value: '' }] },
+        responseHeaders: removed('z'),
+        targets: [target('a', { responseHeaders: removed('w') }), target('a', { requestHeaders: removed('v') })],
+      },
+      {
+        request: { set: [['x', '1']], add: [['y', '']] },
+        response: removed('z'),
+        shares: [target('a', { request: removed('v') }), target('a', { response: removed('w') })],
+      },
+    ],
+    [
+      'changes of headers of one hop, and of those that scripts use',
+      {
+        requestHeaders: { set: [{ name: 'host', value: 'x' }], remove: ['connection', 'x'] },
+        responseHeaders: { add: [{ name: 'osm-sidecar-framing', value: 'continue' }], remove: ['trailer'] },
+      },
+      { request: removed('x'), shares: [] },
+    ],
+    [
+      'a redirect to the usual port of a scheme',
+      { redirect: { status: 301, scheme: 'https', host: 'b', port: 443, path: { type: 'full', value: '/x' } } },
+      { redirect: { status: 301, scheme: 'https', host: 'b', path: { full: '/x' } }, shares: [] },
+    ],
+    [
+      'a redirect to another port',
+      { redirect: { status: 302, host: 'b', port: 443 } },
+      { redirect: { status: 302, host: 'b', port: 443 }, shares: [] },
+    ],
+    ['a redirect to a port', { redirect: { status: 302, port: 80 } }, { redirect: { status: 302, port: 80 }, shares: [] }],
+    [
+      'a rewrite of segments',
+      { match: segments, rewrite: { host: 'b', path: { type: 'prefix', value: '' } } },
+      { rewrite: { host: 'b', path: { prefix: '/a', value: '' } }, shares: [] },
+    ],
+    [
+      'a rewrite of any path',
+      { rewrite: { path: { type: 'prefix', value: '/b' } } },
+      { rewrite: { path: { prefix: '', value: '/b' } }, shares: [] },
+    ],
+    [
+      'copies',
+      { mirrors: [{ upstream: 'a', perMillion: 5 }], timeoutMs: 10 },
+      { mirrors: [{ upstream: 'a', perMillion: 5 }], timeoutMs: 10, shares: [] },
+    ],
+  ])('with %s say so to the sidecar', (_what, route, expected) => {
+    expect(translatedRoute(route)).toEqual(expected)
+  })
+})
 
 describe('a workload that has ended', () => {
   it('is told to its sidecar, and no other is', () => {

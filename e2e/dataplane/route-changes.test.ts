@@ -1,0 +1,3 @@
+import { describeRouteChanges } from './support/corpus/describe-route-changes.js'
+
+describeRouteChanges('envoy')

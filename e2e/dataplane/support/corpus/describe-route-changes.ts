@@ -1,0 +1,279 @@
+import { request as httpRequest } from 'node:http'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { withHttp2 } from '../http2-call.js'
+import { programs, startTestMesh, type TestMesh } from '../mesh.js'
+import { account, document, meshConfig, service, workload } from '../yaml.js'
+
+type Headers = Readonly<Record<string, string | readonly string[]>>
+
+interface Sent {
+  readonly path: string
+  /** Host of the URL; the store of most routes if it is left out. */
+  readonly host?: string
+  readonly headers?: Headers
+  readonly body?: string
+  /** Of requests over HTTP/2. */
+  readonly scheme?: string
+}
+
+interface Got {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly body: string
+}
+
+type Client = (mesh: TestMesh, sent: Sent) => Promise<Got>
+
+const clients: readonly (readonly [string, Client])[] = [
+  ['HTTP/1.1', (mesh, sent) => overHttp1(mesh.proxyOf('shop/client'), sent)],
+  ['HTTP/2', (mesh, sent) => overHttp2(mesh.proxyOf('shop/client'), sent)],
+]
+
+function httpRoute(name: string, rules: readonly object[]): string {
+  return document('gateway.networking.k8s.io/v1', 'HTTPRoute', `shop/${name}`, {
+    spec: { parentRefs: [{ group: '', kind: 'Service', name, port: 8080 }], rules },
+  })
+}
+
+const store = { group: '', kind: 'Service', name: 'store', port: 8080 }
+const below = (value: string): object => ({ matches: [{ path: { value } }] })
+const redirect = (value: string, requestRedirect: object): object => ({
+  ...below(value),
+  filters: [{ type: 'RequestRedirect', requestRedirect }],
+})
+const rewrite = (value: string, urlRewrite: object): object => ({
+  ...below(value),
+  filters: [{ type: 'URLRewrite', urlRewrite }],
+  backendRefs: [store],
+})
+const prefix = (replacePrefixMatch: string): object => ({ path: { type: 'ReplacePrefixMatch', replacePrefixMatch } })
+const full = (replaceFullPath: string): object => ({ path: { type: 'ReplaceFullPath', replaceFullPath } })
+
+const documents: readonly string[] = [
+  meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true, enableEgress: false } }),
+  account('shop/client'),
+  workload('shop/client', { program: programs.idle }),
+  account('shop/store'),
+  workload('shop/store', { program: programs.http, port: 8080 }),
+  ...['store', 'moved', 'lifted'].map((name) => service(`shop/${name}`, 'store', 8080, { protocol: 'http' })),
+  httpRoute('store', [
+    {
+      ...below('/headers'),
+      filters: [
+        {
+          type: 'RequestHeaderModifier',
+          requestHeaderModifier: {
+            set: [
+              { name: 'X-Set', value: 'a, "b" 100% é' },
+              { name: 'X-SET-absent', value: 'c' },
+              { name: 'x-empty', value: '' },
+              { name: 'user-agent', value: 'route' },
+            ],
+            add: [
+              { name: 'X-Add', value: 'more' },
+              { name: 'x-add-absent', value: 'first' },
+            ],
+            remove: ['X-Gone', 'x-gone-absent'],
+          },
+        },
+        {
+          type: 'ResponseHeaderModifier',
+          responseHeaderModifier: {
+            set: [{ name: 'Server', value: 'route' }],
+            add: [
+              { name: 'Set-Cookie', value: 'a=1' },
+              { name: 'x-more', value: 'b' },
+            ],
+            remove: ['content-type', 'x-absent'],
+          },
+        },
+      ],
+      backendRefs: [
+        {
+          ...store,
+          filters: [
+            { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-backend', value: 'store' }] } },
+            { type: 'ResponseHeaderModifier', responseHeaderModifier: { add: [{ name: 'x-backend', value: 'store' }] } },
+          ],
+        },
+      ],
+    },
+    {
+      ...below('/failing'),
+      filters: [
+        { type: 'ResponseHeaderModifier', responseHeaderModifier: { set: [{ name: 'x-served', value: 'route' }] } },
+      ],
+      backendRefs: [{ ...store, name: 'missing' }],
+    },
+    redirect('/scheme', { scheme: 'https' }),
+    redirect('/host', { hostname: 'example.com', statusCode: 301 }),
+    redirect('/port', { port: 9443 }),
+    redirect('/usual', { scheme: 'https', hostname: 'example.com', port: 443 }),
+    redirect('/http', { scheme: 'http', port: 80 }),
+    redirect('/full', { statusCode: 307, ...full('/here') }),
+    redirect('/prefix/a', { statusCode: 303, ...prefix('/new') }),
+    redirect('/cut', { statusCode: 308, ...prefix('/') }),
+    redirect('/enc%20oded', prefix('/b%2Dc')),
+    rewrite('/api', { hostname: 'API.example.com', ...prefix('/') }),
+    rewrite('/whole', full('/one')),
+    rewrite('/deep', prefix('/v1/x')),
+  ]),
+  httpRoute('moved', [redirect('/', { statusCode: 308, ...prefix('/new/') })]),
+  httpRoute('lifted', [rewrite('/', prefix('/lifted'))]),
+]
+
+/** Where redirects lead, by path or host and path; undefined headers are those that nothing asks for. */
+const locations: readonly (readonly [Sent, number, string])[] = [
+  [{ path: '/scheme?a=b' }, 302, 'https://store.shop:8080/scheme?a=b'],
+  [{ path: '/host/a' }, 301, 'http://example.com/host/a'],
+  [{ path: '/port//a' }, 302, 'http://store.shop:9443/port/a'],
+  [{ path: '/usual' }, 302, 'https://example.com/usual'],
+  [{ path: '/http' }, 302, 'http://store.shop:80/http'],
+  [{ path: '/full/a?b=/c?d' }, 307, 'http://store.shop:8080/here?b=/c?d'],
+  [{ path: '/prefix/a/b%2Fc//d?e//f' }, 303, 'http://store.shop:8080/new/b%2Fc/d?e//f'],
+  [{ path: '/cut' }, 308, 'http://store.shop:8080/'],
+  [{ path: '/cut/a/' }, 308, 'http://store.shop:8080/a/'],
+  [{ path: '/enc%20oded/%7Ea' }, 302, 'http://store.shop:8080/b%2Dc/%7Ea'],
+  [{ host: 'moved.shop:8080', path: '/' }, 308, 'http://moved.shop:8080/new/'],
+  [{ host: 'moved.shop:8080', path: '/?a' }, 308, 'http://moved.shop:8080/new/?a'],
+  [{ host: 'moved.shop:8080', path: '/a%20b//c?d' }, 308, 'http://moved.shop:8080/new/a%20b/c?d'],
+  [{ path: '/full', body: 'a body' }, 307, 'http://store.shop:8080/here'],
+]
+
+/** What the store sees of requests that are rewritten. */
+const rewritten: readonly (readonly [Sent, string, string])[] = [
+  [{ path: '/api/a//b?c=d//e' }, 'api.example.com', '/a/b?c=d//e'],
+  [{ path: '/api' }, 'api.example.com', '/'],
+  [{ path: '/whole/a?c' }, 'store.shop:8080', '/one?c'],
+  [{ path: '/deep/%7Ea' }, 'store.shop:8080', '/v1/x/%7Ea'],
+  [{ host: 'lifted.shop:8080', path: '/' }, 'lifted.shop:8080', '/lifted/'],
+  [{ host: 'lifted.shop:8080', path: '/a?b' }, 'lifted.shop:8080', '/lifted/a?b'],
+  [{ path: '/whole', body: 'x'.repeat(200_000) }, 'store.shop:8080', '/one'],
+]
+
+/** What routes change of messages, through sidecars of a class. */
+export function describeRouteChanges(sidecarClass: string): void {
+  describe.each(clients)(`changes of routes by class ${sidecarClass}, for a client of %s`, (version, client) => {
+    let mesh: TestMesh
+    const call = (sent: Sent): Promise<Got> => client(mesh, sent)
+
+    beforeAll(async () => {
+      mesh = await startTestMesh({ 'mesh.yaml': documents }, 'explicit', undefined, sidecarClass)
+    })
+    afterAll(async () => {
+      await mesh.stop()
+    })
+
+    it('set, add and remove headers of requests and answers', async () => {
+      const { status, headers, body } = await call({
+        path: '/headers',
+        headers: { 'x-set': ['1', '2'], 'x-add': ['a', 'b'], 'x-gone': ['1', '2'], 'X-Kept': 'as it is' },
+      })
+      const seen = (JSON.parse(body) as { readonly headers: Readonly<Record<string, string>> }).headers
+      expect(status).toBe(200)
+      expect(
+        Object.fromEntries(
+          Object.entries(seen)
+            .filter(([name]) => name.startsWith('x-') || name === 'user-agent')
+            .filter(([name]) => !name.startsWith('x-forwarded') && name !== 'x-request-id')
+            // A list is one whatever stands behind its commas.
+            .map(([name, value]) => [name, name === 'x-set' ? utf8(value) : value.replaceAll(', ', ',')]),
+        ),
+      ).toEqual({
+        'x-set': 'a, "b" 100% é',
+        'x-set-absent': 'c',
+        'x-empty': '',
+        'user-agent': 'route',
+        'x-add': 'a,b,more',
+        'x-add-absent': 'first',
+        'x-kept': 'as it is',
+        'x-backend': 'store',
+      })
+      expect(headers).toMatchObject({ server: 'route', 'set-cookie': ['a=1'], 'x-more': 'b', 'x-backend': 'store' })
+      expect(headers).not.toHaveProperty('content-type')
+    })
+
+    it('change answers that the sidecar gives itself', async () => {
+      const { status, headers } = await call({ path: '/failing' })
+      expect([status, headers['x-served']]).toEqual([500, 'route'])
+    })
+
+    it.each(locations)('redirect %j with %i to %s', async (sent, status, location) => {
+      const got = await call(sent)
+      expect([got.status, got.headers['location'], got.body]).toEqual([status, location, ''])
+    })
+
+    it.each(rewritten)('of %j let the store see host %s and path %s', async (sent, host, path) => {
+      const got = await call(sent)
+      expect(got.status).toBe(200)
+      expect(JSON.parse(got.body)).toMatchObject({ host, path })
+    })
+
+    it('redirect to the scheme that a client names', async () => {
+      const schemes = { 'HTTP/1.1': 'http', 'HTTP/2': 'https' } as const
+      const sent = { path: '/full', headers: { 'x-forwarded-proto': 'https' }, scheme: 'https' }
+      expect((await call(sent)).headers['location']).toBe(
+        `${schemes[version === 'HTTP/2' ? version : 'HTTP/1.1']}://store.shop:8080/here`,
+      )
+    })
+  })
+}
+
+/** Node reads headers byte by byte. */
+function utf8(value: string): string {
+  return Buffer.from(value, 'latin1').toString('utf8')
+}
+
+function overHttp1(proxyUrl: string, { path, host = 'store.shop:8080', headers = {}, body }: Sent): Promise<Got> {
+  const proxy = new URL(proxyUrl)
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        host: proxy.hostname,
+        port: Number(proxy.port),
+        method: body === undefined ? 'GET' : 'POST',
+        path: `http://${host}${path}`,
+        headers: { host, ...headers } as Record<string, string | string[]>,
+        agent: false,
+      },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (part: string) => {
+          text += part
+        })
+        response.on('error', reject)
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+      },
+    )
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+function overHttp2(proxyUrl: string, { path, host = 'store.shop:8080', headers = {}, body, scheme = 'http' }: Sent): Promise<Got> {
+  return withHttp2(
+    proxyUrl,
+    (session) =>
+      new Promise((resolve, reject) => {
+        const stream = session.request({
+          ':authority': host,
+          ':scheme': scheme,
+          ':path': path,
+          ':method': body === undefined ? 'GET' : 'POST',
+          ...(headers as Record<string, string | string[]>),
+        })
+        let got: Got = { status: 0, headers: {}, body: '' }
+        stream.on('response', ({ ':status': status = 0, ...rest }) => {
+          got = { ...got, status, headers: rest }
+        })
+        stream.setEncoding('utf8').on('data', (part: string) => {
+          got = { ...got, body: got.body + part }
+        })
+        stream.on('error', reject)
+        stream.on('end', () => resolve(got))
+        stream.end(body)
+      }),
+  )
+}

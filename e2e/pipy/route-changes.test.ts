@@ -1,0 +1,3 @@
+import { describeRouteChanges } from '../dataplane/support/corpus/describe-route-changes.js'
+
+describeRouteChanges('pipy')

@@ -1,0 +1,89 @@
+// What routes change of requests and answers, and where redirects lead.
+
+/** True if a route does more than to share out requests: it changes messages, copies them, or answers some. */
+export function changesMessages(route) {
+  if (route.redirect || route.request || route.response || route.rewrite || route.mirrors) return true
+  return route.shares.some((share) => share.status !== undefined || Boolean(share.request || share.response))
+}
+
+/** Changes a request before it continues: its `head`, and what is known of it for the log. */
+export function changeRequest(head, request, route, share) {
+  if (!head.headers) head.headers = request.headers
+  var headers = head.headers
+  if (route.request) changeHeaders(headers, route.request)
+  if (share.request) changeHeaders(headers, share.request)
+  var rewrite = route.rewrite
+  if (!rewrite) return
+  if (rewrite.host !== undefined) {
+    headers.host = rewrite.host
+    if (head.authority) head.authority = rewrite.host
+    request.authority = rewrite.host
+  }
+  if (rewrite.path) head.path = changedPath(rewrite.path, request.path) + request.query
+}
+
+/** Changes the head of an answer before the caller gets it. */
+export function changeAnswer(head, route, share) {
+  if (!head.headers) head.headers = {}
+  if (route.response) changeHeaders(head.headers, route.response)
+  if (share && share.response) changeHeaders(head.headers, share.response)
+}
+
+// Changes are `{ set, add, remove }`.
+function changeHeaders(headers, changes) {
+  ;(changes.remove || []).forEach((name) => {
+    delete headers[name]
+  })
+  ;(changes.set || []).forEach((each) => void (headers[each[0]] = each[1]))
+  ;(changes.add || []).forEach((each) => void (headers[each[0]] = withValue(each[0], headers[each[0]], each[1])))
+}
+
+// One value of all, as everywhere in these scripts; that of `set-cookie` is a list.
+function withValue(name, old, value) {
+  if (old === undefined || old === null) return value
+  var values = (typeof old === 'string' ? [old] : old).concat([value])
+  return name === 'set-cookie' ? values : values.join(name === 'cookie' ? '; ' : ',')
+}
+
+// A path without its query.
+function changedPath(change, path) {
+  if (change.full !== undefined) return change.full
+  var rest = path.substring(change.prefix.length)
+  for (var first = rest.charAt(0); first === '/'; first = rest.charAt(0)) rest = rest.substring(1)
+  return change.value + '/' + rest
+}
+
+/**
+ * The answer by which a route sends a caller elsewhere.
+ *
+ * @param request - see request.js
+ * @param isForward - true if the request has named the whole URL
+ */
+export function redirectAnswer(redirect, request, isForward) {
+  var forwarded = forwardedScheme(request)
+  // A proxy in front of the caller says in a header what its own caller spoke.
+  var own = request.protocol.startsWith('HTTP/1') ? (isForward ? 'http' : knownScheme(forwarded)) : request.scheme
+  var scheme = redirect.scheme || own
+  var port = redirect.port === undefined ? '' : ':' + redirect.port
+  var host = redirect.host === undefined ? keptHost(request.authority, scheme, forwarded, port) : redirect.host
+  var path = redirect.path ? changedPath(redirect.path, request.path) : request.path
+  return { status: redirect.status, headers: [['location', scheme + '://' + host + port + path + request.query]] }
+}
+
+function forwardedScheme(request) {
+  var value = request.headers['x-forwarded-proto']
+  return typeof value === 'string' ? value.toLowerCase() : 'http'
+}
+
+function knownScheme(text) {
+  return text === 'https' ? text : 'http'
+}
+
+// The host of a request without its port, if that is replaced, or is the usual one of a scheme that is replaced.
+function keptHost(authority, scheme, forwarded, port) {
+  var colon = authority.startsWith('[') ? authority.lastIndexOf(']:') + 1 : authority.lastIndexOf(':')
+  if (colon <= 0) return authority
+  var own = authority.substring(colon)
+  var isUsual = (forwarded === 'https' && own === ':443') || (forwarded === 'http' && own === ':80')
+  return port !== '' || (scheme !== forwarded && isUsual) ? authority.substring(0, colon) : authority
+}
