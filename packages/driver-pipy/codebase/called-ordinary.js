@@ -12,6 +12,7 @@ import { ownAnswer } from './ordinary-answers.js'
 import { beginOrdinary, beginsMessage, endOfMessage, isOrdinary, readOrdinary } from './ordinary-requests.js'
 import { ordinaryHead, ordinaryRequest, recordOfRequest } from './ordinary-requests.js'
 import { withoutRuns } from './path-rule.js'
+import { changeRequest, isStrictRoute } from './route-changes.js'
 import { state } from './state.js'
 import { abandonCall, beginPlainTry, leavePlainCall } from './tries.js'
 import { ordinaryUpstream } from './upstream.js'
@@ -91,8 +92,9 @@ function recordOf(conn, text) {
   if (!service || !service.routes || service.retries) return undefined
   request.path = withoutRuns(request.path)
   var route = firstMatch(service.routes, request)
-  if (!route || route.timeoutMs > 0 || route.isChanged) return undefined
+  if (!route || route.timeoutMs > 0 || isStrictRoute(route)) return undefined
   if (!route.turns.every((turn) => isPlain(world.upstreams[turn.element.upstream]))) return undefined
+  if (route.isChanged) changeRequest(head, request, route, undefined)
   var record = recordOfRequest(text, head, request)
   record.id = service.id
   record.turns = route.turns

@@ -2,16 +2,21 @@
 
 /** True if a route does more than to share out requests: it changes messages, copies them, or answers some. */
 export function changesMessages(route) {
-  if (route.redirect || route.request || route.response || route.rewrite || route.mirrors) return true
+  return isStrictRoute(route) || Boolean(route.request || route.rewrite)
+}
+
+/** True if a route does what the short way of ordinary requests has no place for: all that is not the same for each request with the same head. */
+export function isStrictRoute(route) {
+  if (route.redirect || route.response || route.mirrors) return true
   return route.shares.some((share) => share.status !== undefined || Boolean(share.request || share.response))
 }
 
-/** Changes a request before it continues: its `head`, and what is known of it for the log. */
+/** Changes a request before it continues: its `head`, and what is known of it for the log. `share` is undefined where no share changes anything. */
 export function changeRequest(head, request, route, share) {
   if (!head.headers) head.headers = request.headers
   var headers = head.headers
   if (route.request) changeHeaders(headers, route.request)
-  if (share.request) changeHeaders(headers, share.request)
+  if (share && share.request) changeHeaders(headers, share.request)
   var rewrite = route.rewrite
   if (!rewrite) return
   if (rewrite.host !== undefined) {

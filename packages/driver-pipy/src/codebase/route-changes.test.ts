@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
 import { matchesRequest } from '../../codebase/match.js'
-import { changeAnswer, changeRequest, changesMessages, redirectAnswer } from '../../codebase/route-changes.js'
+import { changeAnswer, changeRequest, changesMessages, isStrictRoute, redirectAnswer } from '../../codebase/route-changes.js'
 
 type Headers = Record<string, string | readonly string[]>
 
@@ -146,17 +146,19 @@ describe('redirects', () => {
 })
 
 describe('routes', () => {
-  it.each<readonly [object, boolean]>([
-    [{}, false],
-    [{ redirect: { status: 302 } }, true],
-    [{ request: { remove: ['x'] } }, true],
-    [{ response: { remove: ['x'] } }, true],
-    [{ rewrite: { host: 'x' } }, true],
-    [{ mirrors: [{ upstream: 'a', perMillion: 1 }] }, true],
-    [{ shares: [{ status: 500, weight: 1 }] }, true],
-    [{ shares: [{ upstream: 'a', weight: 1, response: { remove: ['x'] } }] }, true],
-  ])('with %j: whether they do more than to share out requests is %s', (route, expected) => {
-    expect(changesMessages({ shares: [{ upstream: 'a', weight: 1 }], ...route })).toBe(expected)
+  it.each<readonly [object, boolean, boolean]>([
+    [{}, false, false],
+    [{ request: { remove: ['x'] } }, true, false],
+    [{ rewrite: { host: 'x' } }, true, false],
+    [{ redirect: { status: 302 } }, true, true],
+    [{ response: { remove: ['x'] } }, true, true],
+    [{ mirrors: [{ upstream: 'a', perMillion: 1 }] }, true, true],
+    [{ shares: [{ status: 500, weight: 1 }] }, true, true],
+    [{ shares: [{ upstream: 'a', weight: 1, request: { remove: ['x'] } }] }, true, true],
+    [{ shares: [{ upstream: 'a', weight: 1, response: { remove: ['x'] } }] }, true, true],
+  ])('with %j: whether they change messages is %s, and whether requests take the strict way %s', (route, ...expected) => {
+    const whole = { shares: [{ upstream: 'a', weight: 1 }], ...route }
+    expect([changesMessages(whole), isStrictRoute(whole)]).toEqual(expected)
   })
 })
 
