@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { withHttp2 } from '../http2-call.js'
 import { programs, startTestMesh, type TestMesh } from '../mesh.js'
@@ -22,6 +23,13 @@ interface Got {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: string
+}
+
+/** A request as the recording server has seen it. */
+interface Recorded {
+  readonly method: string
+  readonly path: string
+  readonly headers: Headers
 }
 
 type Client = (mesh: TestMesh, sent: Sent) => Promise<Got>
@@ -57,6 +65,9 @@ const documents: readonly string[] = [
   workload('shop/client', { program: programs.idle }),
   account('shop/store'),
   workload('shop/store', { program: programs.http, port: 8080 }),
+  account('shop/audit'),
+  workload('shop/audit', { program: programs.recording, port: 8080 }),
+  service('shop/audit', 'audit', 8080, { protocol: 'http' }),
   ...['store', 'moved', 'lifted'].map((name) => service(`shop/${name}`, 'store', 8080, { protocol: 'http' })),
   httpRoute('store', [
     {
@@ -119,6 +130,15 @@ const documents: readonly string[] = [
     rewrite('/api', { hostname: 'API.example.com', ...prefix('/') }),
     rewrite('/whole', full('/one')),
     rewrite('/deep', prefix('/v1/x')),
+    {
+      ...below('/copied'),
+      filters: [
+        { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-copied', value: 'yes' }] } },
+        { type: 'URLRewrite', urlRewrite: { hostname: 'api.example.com', ...full('/one') } },
+        { type: 'RequestMirror', requestMirror: { backendRef: { ...store, name: 'audit' } } },
+      ],
+      backendRefs: [store],
+    },
   ]),
   httpRoute('moved', [redirect('/', { statusCode: 308, ...prefix('/new/') })]),
   httpRoute('lifted', [rewrite('/', prefix('/lifted'))]),
@@ -209,6 +229,39 @@ export function describeRouteChanges(sidecarClass: string): void {
       const got = await call(sent)
       expect(got.status).toBe(200)
       expect(JSON.parse(got.body)).toMatchObject({ host, path })
+    })
+
+    it('copy requests as they are sent on, with their bodies, once each', async () => {
+      const seen = async (): Promise<readonly Recorded[]> => {
+        const { body } = await call({ host: 'audit.shop:8080', path: '/open/seen' })
+        return (JSON.parse(body) as { readonly requests: readonly Recorded[] }).requests
+      }
+      const send = () => call({ path: '/copied?a=b', body: 'a body' })
+      // A copy that cannot be sent yet is not sent later.
+      await eventually(
+        async () => {
+          await send()
+          return seen()
+        },
+        (requests) => requests.length > 0,
+      )
+      const { status, body } = await send()
+      expect([status, JSON.parse(body)]).toEqual([200, expect.objectContaining({ path: '/one?a=b' })])
+      const copies: Recorded[] = []
+      await eventually(
+        async () => {
+          copies.push(...(await seen()))
+          return copies
+        },
+        ({ length }) => length > 0,
+      )
+      expect(copies).toEqual([
+        expect.objectContaining({
+          method: 'POST',
+          path: '/one?a=b',
+          headers: expect.objectContaining({ host: 'api.example.com', 'x-copied': 'yes' }),
+        }),
+      ])
     })
 
     it('redirect to the scheme that a client names', async () => {
