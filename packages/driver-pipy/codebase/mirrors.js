@@ -31,7 +31,13 @@ export function beginCopies(route, head, source) {
   var drawn = route.mirrors.filter((mirror) => Math.random() * MILLION < mirror.perMillion)
   if (drawn.length === 0) return undefined
   var copied = Object.assign({}, head, { headers: Object.assign({}, head.headers) })
-  return { ids: drawn.map((mirror) => mirror.upstream), head: copied, body: new Data(), timeoutMs: route.timeoutMs, source }
+  return {
+    ids: drawn.map((mirror) => mirror.upstream),
+    head: copied,
+    body: new Data(),
+    timeoutMs: route.timeoutMs,
+    source,
+  }
 }
 
 /** Keeps a part of the body of a request for its copies. */

@@ -36,11 +36,13 @@ export function changeAnswer(head, route, share) {
 
 // Changes are `{ set, add, remove }`.
 function changeHeaders(headers, changes) {
-  ;(changes.remove || []).forEach((name) => {
-    delete headers[name]
-  })
-  ;(changes.set || []).forEach((each) => void (headers[each[0]] = each[1]))
-  ;(changes.add || []).forEach((each) => void (headers[each[0]] = withValue(each[0], headers[each[0]], each[1])))
+  if (changes.remove)
+    changes.remove.forEach((name) => {
+      delete headers[name]
+    })
+  if (changes.set) changes.set.forEach((each) => void (headers[each[0]] = each[1]))
+  if (changes.add)
+    changes.add.forEach((each) => void (headers[each[0]] = withValue(each[0], headers[each[0]], each[1])))
 }
 
 // One value of all, as everywhere in these scripts; that of `set-cookie` is a list.

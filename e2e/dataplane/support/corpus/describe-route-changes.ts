@@ -105,7 +105,10 @@ const documents: readonly string[] = [
           ...store,
           filters: [
             { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-backend', value: 'store' }] } },
-            { type: 'ResponseHeaderModifier', responseHeaderModifier: { add: [{ name: 'x-backend', value: 'store' }] } },
+            {
+              type: 'ResponseHeaderModifier',
+              responseHeaderModifier: { add: [{ name: 'x-backend', value: 'store' }] },
+            },
           ],
         },
       ],
@@ -325,7 +328,8 @@ function overHttp2(proxyUrl: string, { path, host = 'store.shop:8080', headers =
         })
         stream.on('error', reject)
         stream.on('end', () => resolve(got))
-        stream.end('x'.repeat(size ?? 0))
+        // A GET has ended already.
+        if (size !== undefined) stream.end('x'.repeat(size))
       }),
   )
 }

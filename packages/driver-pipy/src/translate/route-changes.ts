@@ -50,7 +50,10 @@ function headerChanges({ set = [], add = [], remove = [] }: PolicyHeaderChanges 
 const usualPorts = { http: 80, https: 443 } as const
 
 /** The answer that sends a caller elsewhere. */
-export function redirectOf({ status, scheme, host, port, path }: RouteRedirect, match: OutboundRoute['match']): Redirect {
+export function redirectOf(
+  { status, scheme, host, port, path }: RouteRedirect,
+  match: OutboundRoute['match'],
+): Redirect {
   // The port that a scheme implies is not written down; a host without a port takes the old one away.
   const isUsual = host !== undefined && port === usualPorts[scheme ?? 'http']
   return {

@@ -21,10 +21,10 @@ export function sharesOf(targets: readonly WeightedUpstream[]): Shares {
 const compareTargets = compareBy<RouteTarget>((a, b) => compareText(a.upstream, b.upstream), compareCanonical)
 
 /** Shares of the requests of a route, sorted; the one that is answered with an error comes last. */
-export function routeShares({ targets, errorWeight = 0, errorStatus = 500 }: OutboundRoute): readonly RouteShare[] {
+export function routeShares({ targets, errorWeight = 0, errorStatus }: OutboundRoute): readonly RouteShare[] {
   const shares: readonly RouteShare[] = targets
     .filter(({ weight }) => weight > 0)
     .sort(compareTargets)
     .map((target) => ({ upstream: target.upstream, weight: target.weight, ...messageChanges(target) }))
-  return errorWeight > 0 ? [...shares, { status: errorStatus, weight: errorWeight }] : shares
+  return errorWeight > 0 ? [...shares, { status: errorStatus ?? 500, weight: errorWeight }] : shares
 }

@@ -216,7 +216,11 @@ describe('routes', () => {
       { redirect: { status: 302, host: 'b', port: 443 } },
       { redirect: { status: 302, host: 'b', port: 443 }, shares: [] },
     ],
-    ['a redirect to a port', { redirect: { status: 302, port: 80 } }, { redirect: { status: 302, port: 80 }, shares: [] }],
+    [
+      'a redirect to a port',
+      { redirect: { status: 302, port: 80 } },
+      { redirect: { status: 302, port: 80 }, shares: [] },
+    ],
     [
       'a rewrite of segments',
       { match: segments, rewrite: { host: 'b', path: { type: 'prefix', value: '' } } },
