@@ -11,7 +11,8 @@ const recorded = []
 function answer(request, response) {
   request.resume()
   const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !name.startsWith(':')))
-  const seen = { method: request.method, path: request.url, headers }
+  const host = request.headers[':authority'] ?? request.headers.host
+  const seen = { method: request.method, path: request.url, host, headers }
   const asksForAll = request.url === '/open/seen'
   const all = asksForAll ? { requests: recorded.splice(0) } : {}
   if (!asksForAll) recorded.push(seen)
