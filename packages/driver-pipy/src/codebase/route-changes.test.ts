@@ -117,9 +117,14 @@ function location(redirect: object, sent: Sent = {}, isForward = false): string 
     scheme: 'http',
     headers: {},
   }
-  const { status, headers } = redirectAnswer({ status: 302, ...redirect }, { ...request, ...sent }, isForward)
-  expect([status, headers.length, headers[0]?.[0]]).toEqual([302, 1, 'location'])
-  return headers[0]?.[1] ?? ''
+  const answer: { readonly status: unknown; readonly headers: readonly (readonly string[])[] } = redirectAnswer(
+    { status: 302, ...redirect },
+    { ...request, ...sent },
+    isForward,
+  )
+  const [header = [], ...others] = answer.headers
+  expect([answer.status, header[0], others]).toEqual([302, 'location', []])
+  return header[1] ?? ''
 }
 
 describe('redirects', () => {
