@@ -88,11 +88,12 @@ export async function measurePeers(options: PeersOptions): Promise<PeersFigures>
         peer('floor', environment.floor.pid, environment.floorProxies, () => environment.connectFloor(), affected),
       ]
       const push = (message: Uint8Array) => linearCache.push(message)
+      const present = new Map(affected.map((count) => [count, false]))
       await step('first connections', () => connectFirst(environment, linearCache, peers))
       for (let turn = 1; turn <= turns; turn += 1) {
         for (const count of affected)
           await step(`endpoint of ${count}, turn ${turn}`, () =>
-            measureChanges(environment, { proxies, push, peers, count }, options),
+            measureChanges(environment, { proxies, push, peers, count, present }, options),
           )
         for (const each of peers) await step(`connections to ${each.name}, turn ${turn}`, () => reconnect(each))
       }
@@ -169,19 +170,21 @@ interface Change {
   readonly push: (message: Uint8Array) => Promise<bigint>
   readonly peers: readonly Peer[]
   readonly count: number
+  /** Whether the endpoint of a hub is there now, for each number of affected proxies: a turn begins with what the one before has left. */
+  readonly present: Map<number, boolean>
 }
 
 /** An endpoint comes and goes; each server in turn tells its own proxies of it. */
 async function measureChanges(environment: ScaleEnvironment, change: Change, options: PeersOptions): Promise<void> {
-  const { proxies, push, peers, count } = change
+  const { proxies, push, peers, count, present } = change
   const hub = hubOf(count)
   const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count }
   const nodeIds = environment.nodeIds(count)
-  const ways: Readonly<Record<ServerName, (message: Uint8Array, n: number) => Promise<Reached>>> = {
-    controller: (_, n) =>
+  const ways: Readonly<Record<ServerName, (message: Uint8Array, isPresent: boolean) => Promise<Reached>>> = {
+    controller: (_, isPresent) =>
       environment.proxies.reached(
         resource,
-        () => environment.api.put([hubSlice(environment.size, count, n % 2 === 1)]),
+        () => environment.api.put([hubSlice(environment.size, count, isPresent)]),
         CHANGE_MS,
       ),
     linearCache: (message) => proxies.reached(resource, () => push(message), CHANGE_MS),
@@ -190,9 +193,11 @@ async function measureChanges(environment: ScaleEnvironment, change: Change, opt
   }
   for (let n = 1; n <= options.warmUp + options.rounds; n += 1) {
     let message: Uint8Array = new Uint8Array()
+    const isPresent = present.get(count) !== true
+    present.set(count, isPresent)
     for (const each of peers) {
       const before = await cpuMsOf(each)
-      const reached = await ways[each.name](message, n)
+      const reached = await ways[each.name](message, isPresent)
       message = reached.message
       const samples = each.changes.get(count)
       if (n <= options.warmUp || samples === undefined) continue

@@ -19,6 +19,8 @@ import type { ScaleEnvironment } from './scale-environment.js'
 /** Changes are collected for so long after the last one. */
 export const DEBOUNCE_MS = 100
 const TIMEOUT_MS = 60_000
+/** For so long the driver keeps what connections still use, and a second more. */
+const DRAIN_MS = 11_000
 
 /** From a change to the last acknowledgement of those whom it concerns. Milliseconds. */
 export interface ChangeFigures {
@@ -170,6 +172,7 @@ export async function measureServiceAdded(
   const callers = firstServices(environment.size, affected)
   const times: number[] = []
   const settled: number[] = []
+  const added: MeshObject[] = []
   let cpuMs = 0
   let sentBytes = 0
   await environment.controller.figures()
@@ -188,11 +191,15 @@ export async function measureServiceAdded(
     times.push(Math.max(...reached.times))
     cpuMs += (await cpuMsOf(environment)).controller - cpuBefore.controller
     sentBytes += totals(await environment.proxies.counters()).octets - before.octets
-    await environment.api.remove(objects)
-    await environment.settled()
+    added.push(...objects)
   }
+  const block = await withBlock(environment, times)
+  // What is removed is drained for a while, which would be measured with the next one.
+  await environment.api.remove(added)
+  await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
+  await environment.settled()
   return {
-    ...(await withBlock(environment, times)),
+    ...block,
     settled: summarize(settled),
     cpuMs: round(cpuMs / rounds),
     sentBytes: round(sentBytes / rounds),

@@ -82,7 +82,9 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigures>
       await step(`endpoint of ${many}`, () => measureEndpointChange(environment, many, options)),
     ],
     policyChange: await step('policy', () => measurePolicyChange(environment, options)),
-    serviceAdded: await step('service', () => measureServiceAdded(environment, few, Math.ceil(options.rounds / 10))),
+    serviceAdded: await step('service', () =>
+      measureServiceAdded(environment, 2 * few, Math.ceil(options.rounds / 10)),
+    ),
     noOps: await step('writes that change nothing', () =>
       measureNoOps(environment, {
         perSecond: WRITES_PER_SECOND,

@@ -72,6 +72,8 @@ export interface NoOpFigures {
   readonly recomputedPolicies: number
   /** Of processes that read the same stream: the controller, and one that parses each line and drops it. */
   readonly cpuSeconds: { readonly controller: number; readonly reader: number }
+  /** Of the controller: its share of a core. */
+  readonly cores: number
   readonly ratio: number
   readonly longestBlockMs: number
 }
@@ -112,6 +114,7 @@ export async function measureNoOps(
       responses: after.responses - before.responses,
       recomputedPolicies: figures.recomputedPolicies - recomputedPolicies,
       cpuSeconds: { controller, reader: bare },
+      cores: round(controller / seconds),
       ratio: round(controller / bare),
       longestBlockMs: round(figures.longestBlockMs),
     }
