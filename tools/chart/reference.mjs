@@ -48,7 +48,7 @@ function defaultOf(value) {
 /** @param {ChartValue} value */
 function choices({ refinement }) {
   const words = refinement?.enum
-  return Array.isArray(words) ? ` One of ${words.map((word) => `\`${word}\``).join(', ')}.` : ''
+  return Array.isArray(words) ? ` One of ${words.map((word) => `\`${word || '""'}\``).join(', ')}.` : ''
 }
 
 /** @param {string} text */

@@ -1,6 +1,7 @@
 {{/* The spec of the MeshConfig that bootstrap creates, as JSON. */}}
 {{- define "osm.presetMeshConfig" -}}
 {{- $osm := .Values.osm -}}
+{{- $canUseOwnKeys := and (eq $osm.certificateProvider.kind "tresor") (has $osm.sidecarClass (list "envoy" "pipy")) -}}
 {{- dict
   "sidecar" (include "osm.presetSidecar" . | fromYaml)
   "repoServer" (dict "ipaddr" $osm.repoServer.ipaddr "codebase" $osm.repoServer.codebase)
@@ -10,7 +11,7 @@
     "serviceCertValidityDuration" $osm.certificateProvider.serviceCertValidityDuration
     "certKeyBitSize" (int $osm.certificateProvider.certKeyBitSize)
     "keyAlgorithm" $osm.certificateProvider.keyAlgorithm
-    "serviceCertificates" $osm.certificateProvider.serviceCertificates)
+    "serviceCertificates" ($osm.certificateProvider.serviceCertificates | default (ternary "perProxy" "shared" $canUseOwnKeys)))
   "featureFlags" (include "osm.presetFeatureFlags" . | fromYaml)
   "pluginChains" $osm.pluginChains
   | toPrettyJson }}

@@ -313,7 +313,7 @@ export const configured: readonly ConfiguredValue[] = [
   configuredAs('osm.certificateProvider.serviceCertValidityDuration', '77s', 'certificate.serviceCertValidityDuration'),
   configuredAs('osm.certificateProvider.certKeyBitSize', 3072, 'certificate.certKeyBitSize'),
   configuredAs('osm.certificateProvider.keyAlgorithm', 'RSA', 'certificate.keyAlgorithm'),
-  configuredAs('osm.certificateProvider.serviceCertificates', 'perProxy', 'certificate.serviceCertificates'),
+  configuredAs('osm.certificateProvider.serviceCertificates', 'shared', 'certificate.serviceCertificates'),
   configuredAs('osm.enableDebugServer', true, 'observability.enableDebugServer'),
   configuredAs('osm.enablePermissiveTrafficPolicy', false, 'traffic.enablePermissiveTrafficPolicyMode'),
   configuredAs('osm.enableEgress', false, 'traffic.enableEgress'),
