@@ -1,5 +1,6 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type KubernetesManifest, type KubernetesObject, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
@@ -19,6 +20,8 @@ import {
   type Pod,
 } from './stand-in/index.js'
 import { installHaproxyDriver } from './support/installed-driver.js'
+import { chartConfiguration, RunningPrometheus } from './support/prometheus.js'
+import { dashboardQueries, type Query, recordingQueries } from './support/queries.js'
 
 const signal = AbortSignal.timeout(600_000)
 const shop = 'haproxy-shop'
@@ -60,7 +63,7 @@ describe('a mesh of a class whose driver was installed by its name', () => {
         driverPackages: [{ name: 'haproxy', path, integrity }],
       },
     })
-    await mesh.createMonitoredNamespace(shop, names)
+    await mesh.createMonitoredNamespace(shop, names, { isScraped: true })
     await create(resourceTypes.Service, service(shop, 'server'))
     for (const name of names) {
       const manifest = (name === 'server' ? serverPod : clientPod)({ namespace: shop, name, serviceAccountName: name })
@@ -128,6 +131,35 @@ describe('a mesh of a class whose driver was installed by its name', () => {
     expect(await metrics.text()).toContain('haproxy_process_uptime_seconds')
   })
 
+  it('has series in every rule of the chart, and in the panels that read them, but those of durations', async () => {
+    const client = cluster.pod(shop, 'client')
+    const ending = new AbortController()
+    const traffic = (async () => {
+      while (!ending.signal.aborted) {
+        await requestFrom(client, url)
+        await sleep(200)
+      }
+    })()
+    const { items } = await server.api.list(resourceTypes.Pod, { namespace: shop }, signal)
+    const config = chartConfiguration(mesh, items as unknown as Pod[])
+    const prometheus = await RunningPrometheus.start(join(server.folder, 'haproxy-prometheus'), config)
+    try {
+      const files = ['osm-pod-to-service.json', 'osm-service-to-service.json']
+      const queries = [recordingQueries(), ...files.map(dashboardQueries)].flat().filter(measures)
+      expect(await prometheus.withoutSeries(queries)).toEqual([])
+      const upstreams = await prometheus.get<{ readonly result: readonly { readonly metric: object }[] }>(
+        `query?query=${encodeURIComponent('sum by (source_pod_name, upstream) (pod_upstream:osm_requests:rate1m > 0)')}`,
+      )
+      expect(upstreams?.result.map(({ metric }) => metric)).toEqual([
+        { source_pod_name: 'client', upstream: `${shop}/server|8080` },
+      ])
+    } finally {
+      ending.abort()
+      await traffic
+      await prometheus.stop()
+    }
+  })
+
   it('closes to a caller when its policy goes', async () => {
     await server.api.delete(resourceTypes.TrafficTarget, { namespace: shop, name: 'client-to-server' }, { signal })
     await eventually(
@@ -136,6 +168,9 @@ describe('a mesh of a class whose driver was installed by its name', () => {
     )
   })
 })
+
+/** HAProxy measures no durations that quantiles can be made of. */
+const measures = ([place, expression]: Query): boolean => !`${place} ${expression}`.includes('duration')
 
 /** One that holds, and one that does not: no one listens on that port. */
 const probes = {

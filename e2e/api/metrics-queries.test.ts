@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { prometheusTraffic } from '@osm-ts/cli'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { resourceTypes } from '@osm-ts/kubernetes'
-import { parse } from 'yaml'
-import { render } from './chart/render.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,
@@ -19,8 +18,8 @@ import {
   type Pod,
   type RunningPod,
 } from './stand-in/index.js'
-import { podTarget, RunningPrometheus } from './support/prometheus.js'
-import { alertQueries, dashboardFiles, dashboardQueries, recordingQueries, rulesFile } from './support/queries.js'
+import { chartConfiguration, RunningPrometheus } from './support/prometheus.js'
+import { alertQueries, dashboardFiles, dashboardQueries, recordingQueries } from './support/queries.js'
 
 const signal = AbortSignal.timeout(600_000)
 const shop = 'queries-shop'
@@ -98,31 +97,13 @@ describe('the expressions of dashboards, rules and alerts, on a real Prometheus'
     }
   }
 
-  /** That of the chart, for pods that are known already, and in a hurry. */
   async function configuration(): Promise<object> {
-    const manifests = render({ osm: { deployPrometheus: true, meshName: 'queries' } }, '--namespace', mesh.namespace)
-    const { data } = manifests.find(({ metadata }) => metadata.name === 'osm-prometheus-server-conf') as unknown as {
-      readonly data: Readonly<Record<'prometheus.yml', string>>
-    }
-    const config = parse(data['prometheus.yml']) as {
-      readonly scrape_configs: readonly (Readonly<Record<string, unknown>> & {
-        readonly kubernetes_sd_configs: object
-      })[]
-    }
     const pods = await Promise.all(
       [mesh.namespace, shop].map(
         async (namespace) => (await server.api.list(resourceTypes.Pod, { namespace }, signal)).items,
       ),
     )
-    return {
-      ...config,
-      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-      rule_files: [rulesFile],
-      scrape_configs: config.scrape_configs.map(({ kubernetes_sd_configs: _, ...scrape }) => ({
-        ...scrape,
-        static_configs: (pods.flat() as unknown as Pod[]).map(podTarget),
-      })),
-    }
+    return chartConfiguration(mesh, pods.flat() as unknown as Pod[])
   }
 
   it('has the control plane and the sidecars scraped by the configuration of the chart', async () => {
@@ -159,6 +140,23 @@ describe('the expressions of dashboards, rules and alerts, on a real Prometheus'
   ])('finds series for what every %s looks at', async (_what, queries) => {
     expect(queries).not.toEqual([])
     expect(await prometheus?.withoutSeries(queries)).toEqual([])
+  })
+
+  it('gives osm dashboard the traffic of the mesh', async () => {
+    const read = await prometheusTraffic(new URL(prometheus?.url ?? ''), signal)
+    const proxies = meshed.map((name) => ({
+      name: `${shop}/${cluster.pod(shop, name).name}`,
+      identity: `${name}.${shop}`,
+    }))
+    const edges = await eventually(
+      () => read(proxies),
+      (found) => found.some(({ p99Ms }) => p99Ms !== undefined),
+      { timeoutMs: WAIT_MS, what: 'traffic with durations' },
+    )
+    const [perSecond, success, p99Ms] = [expect.any(Number), expect.any(Number), expect.any(Number)] as const
+    expect(edges).toEqual([
+      { from: `workload ${shop}/client`, to: `service ${shop}/server`, perSecond, success, p99Ms },
+    ])
   })
 
   it('raises no alert on a mesh that works', async () => {

@@ -123,11 +123,14 @@ export class InstalledMesh {
   async createMonitoredNamespace(
     name: string,
     accounts: readonly string[] = [],
-    { runsPods = true }: { readonly runsPods?: boolean } = {},
+    { runsPods = true, isScraped = false }: { readonly runsPods?: boolean; readonly isScraped?: boolean } = {},
   ): Promise<void> {
     const { cluster } = this.#options
     const labels = { 'openservicemesh.io/monitored-by': this.name }
-    const annotations = { 'openservicemesh.io/sidecar-injection': 'enabled' }
+    const annotations = {
+      'openservicemesh.io/sidecar-injection': 'enabled',
+      ...(isScraped && { 'openservicemesh.io/metrics': 'enabled' }),
+    }
     await cluster.createNamespace(name, { labels, annotations, runsPods })
     for (const account of accounts) await cluster.createServiceAccount(name, account)
     await this.bound(name)

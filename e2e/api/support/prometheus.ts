@@ -2,10 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { eventually } from '@osm-ts/driver-api/toolkit'
+import { parse } from 'yaml'
+import { render } from '../chart/render.js'
 import { ChildProgram } from '../harness/index.js'
 import type { Pod } from '../stand-in/index.js'
 import { freePort } from './controller-process.js'
-import type { Query } from './queries.js'
+import { type Query, rulesFile } from './queries.js'
 
 /** A target, with the labels that Prometheus finds it with. */
 export interface Target {
@@ -40,6 +42,31 @@ export function podTarget({ metadata, status }: Pod): Target {
   }
 }
 
+/** The configuration that the chart gives its Prometheus, for pods that are known already, and in a hurry. */
+export function chartConfiguration(
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  pods: readonly Pod[],
+): object {
+  const manifests = render({ osm: { deployPrometheus: true, meshName: name } }, '--namespace', namespace)
+  const { data } = manifests.find(({ metadata }) => metadata.name === 'osm-prometheus-server-conf') as unknown as {
+    readonly data: Readonly<Record<'prometheus.yml', string>>
+  }
+  const config = parse(data['prometheus.yml']) as {
+    readonly scrape_configs: readonly (Readonly<Record<string, unknown>> & {
+      readonly kubernetes_sd_configs: object
+    })[]
+  }
+  return {
+    ...config,
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    rule_files: [rulesFile],
+    scrape_configs: config.scrape_configs.map(({ kubernetes_sd_configs: _, ...scrape }) => ({
+      ...scrape,
+      static_configs: pods.map(podTarget),
+    })),
+  }
+}
+
 /** A real Prometheus of Debian. It cannot discover pods, so it is told of them. */
 export class RunningPrometheus {
   readonly #url: string
@@ -65,6 +92,10 @@ export class RunningPrometheus {
       logFile: join(folder, 'log'),
     })
     return new RunningPrometheus(`http://${address}`, program)
+  }
+
+  get url(): string {
+    return this.#url
   }
 
   /** The answer to a page of its API; undefined while it starts. */

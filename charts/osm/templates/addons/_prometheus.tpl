@@ -1,6 +1,6 @@
 {{/*
 What Prometheus scrapes: pods of the control plane and pods with a sidecar, if they are annotated, and of their metrics those that
-docs/reference/metrics.md lists and those of the proxies. The labels are OSM's, so that its queries go on working.
+docs/reference/metrics.md lists and those of the proxies; of HAProxy, which has seventy for each place of a server, those that the rules read. The labels are OSM's, so that its queries go on working.
 */}}
 {{- define "osm.prometheusConfig" -}}
 global:
@@ -63,5 +63,5 @@ scrape_configs:
         replacement: $1
       - source_labels: [__name__]
         action: keep
-        regex: (osm|envoy_server|envoy_cluster|sidecar|http_local|(in|out)bound_http|process|nodejs)_.*
+        regex: (osm|envoy_server|envoy_cluster|sidecar|http_local|(in|out)bound_http|process|nodejs)_.*|haproxy_(backend_(http_responses|bytes_in|bytes_out)_total|server_(used|idle)_connections_current)
 {{- end }}

@@ -11,6 +11,7 @@ import { stateOption } from './state-option.js'
 interface DashboardFlags extends MeshSourceFlags {
   readonly localPort: number
   readonly openBrowser: boolean
+  readonly prometheusUrl?: URL
   readonly grafana?: true
   readonly prometheus?: true
   readonly jaeger?: true
@@ -38,6 +39,11 @@ export function addDashboard(parent: Command, host: CommandHost): void {
     .addOption(
       new Option('-b, --open-browser [boolean]', 'open the page in a browser').argParser(booleanOf).default(true),
     )
+    .addOption(
+      new Option('--prometheus-url <url>', 'read traffic from this Prometheus, which has the rules of the chart')
+        .argParser(urlOf)
+        .conflicts(['grafana', 'prometheus', 'jaeger']),
+    )
     .addOption(addOnOption('grafana'))
     .addOption(addOnOption('prometheus'))
     .addOption(addOnOption('jaeger'))
@@ -46,6 +52,7 @@ export function addDashboard(parent: Command, host: CommandHost): void {
       `
 The page is served on 127.0.0.1 until Ctrl-C, below a random path that is printed. It loads nothing from other hosts and changes nothing in the mesh.
 In a cluster, the controller is read by port-forward, which requires permission to get and create pods/portforward.
+Traffic is read from the sidecars, of up to 200 proxies. With --prometheus-url it is read from a Prometheus in place of them.
 With --grafana, --prometheus or --jaeger, the command forwards the port to that add-on of the chart in place of the page. Every user of this machine
 can then reach it.
 ${meshSourceHelp}
@@ -53,6 +60,7 @@ ${meshSourceHelp}
 Examples:
   osm dashboard
   osm dashboard --local-port 0 --open-browser=false
+  osm dashboard --prometheus-url http://127.0.0.1:9090
   osm dashboard --grafana`,
     )
     .action(async (flags: DashboardFlags, command: Command) => {
@@ -80,12 +88,24 @@ async function open(host: CommandHost, flags: DashboardFlags, command: Command):
   }
   const { startDashboard } = await import('../dashboard/start-dashboard.js')
   const source = await meshSourceOf(host, flags, command)
-  return startDashboard(host.context, source, { port: flags.localPort, signal: host.context.signal })
+  const { prometheusUrl: prometheus, localPort: port } = flags
+  return startDashboard(host.context, source, {
+    port,
+    ...(prometheus !== undefined && { prometheus }),
+    signal: host.context.signal,
+  })
 }
 
 function addOnOption(name: AddOnName): Option {
   const others = (['grafana', 'prometheus', 'jaeger'] as const).filter((other) => other !== name)
   return new Option(`--${name}`, `open the ${name} of the chart in a cluster`).conflicts([...others])
+}
+
+function urlOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // Command lines are visible to every user of the machine.
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url
+  throw new InvalidArgumentError('It must be an http or https URL without a user or password.')
 }
 
 function portOf(text: string): number {

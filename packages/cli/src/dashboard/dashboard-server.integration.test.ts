@@ -9,6 +9,7 @@ import { proxyStatus } from '../../test/sample-view.js'
 import { loadFolder, standaloneNaming } from '../spec/load-folder.js'
 import { type Dashboard, serveDashboard } from './dashboard-server.js'
 import { POLL_MS, type WatchedMesh } from './mesh-watch.js'
+import { sidecarTraffic } from './sidecar-traffic.js'
 
 const mesh = `apiVersion: config.openservicemesh.io/v1alpha2
 kind: MeshConfig
@@ -111,10 +112,13 @@ describe('the server of the dashboard', () => {
         certificates: [certificate],
       }),
     }),
-    metrics: async () => {
-      requests += 10
-      return `envoy_cluster_upstream_rq_xx{envoy_response_code_class="2",envoy_cluster_name="shop/store|80"} ${requests}`
-    },
+    traffic: sidecarTraffic(
+      async () => {
+        requests += 10
+        return `envoy_cluster_upstream_rq_xx{envoy_response_code_class="2",envoy_cluster_name="shop/store|80"} ${requests}`
+      },
+      () => Date.now(),
+    ),
     policy: async () => Promise.reject(new Error('not asked')),
     mesh: { title: 'shop', version: '0.0.0' },
     cwd: folder,

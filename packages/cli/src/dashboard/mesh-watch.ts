@@ -11,21 +11,16 @@ import { withShortPlaces } from '../spec/short-places.js'
 import type { DebugApi } from '../state/debug-api.js'
 import { errorMeanings } from '../support/error-meanings.js'
 import type { AskedMesh } from './mesh-questions.js'
-import type { GetMetrics } from './metrics-pages.js'
 import { topologyOf } from './topology.js'
-import { type ProxySample, TrafficRates } from './traffic-rates.js'
-import { readServiceCounters } from './upstream-counters.js'
+import type { ReadTraffic } from './traffic-rates.js'
 
 /** How often the controller is asked while a page is open. */
 export const POLL_MS = 2000
 /** The objects of the mesh are read again at least this often: roots expire, and files may change without any effect on a proxy. */
 const MAX_MODEL_AGE_MS = 30_000
 
-/** How often the metrics of sidecars are read while a page is open, and of how many at once. */
+/** How often traffic is read while a page is open. */
 const TRAFFIC_MS = 5000
-const METRICS_AT_ONCE = 8
-/** Of a larger mesh no metrics are read: they would cost the machine of the page and the sidecars too much. */
-const MAX_METRICS = 200
 
 /** Sections of the page as JSON, by name. */
 export type SectionTexts = ReadonlyMap<keyof Sections, string>
@@ -34,7 +29,7 @@ export type SectionTexts = ReadonlyMap<keyof Sections, string>
 export interface WatchedMesh extends AskedMesh {
   readonly openApi: () => Promise<Pick<DebugApi, 'statuses' | 'participation' | 'pushes' | 'problems' | 'certificates'>>
   readonly policy: DebugApi['policy']
-  readonly metrics: GetMetrics
+  readonly traffic: ReadTraffic
   readonly mesh: Sections['mesh']
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -46,7 +41,6 @@ export class MeshWatch {
   readonly #sections: Latest<SectionTexts>
   readonly #wake = new Wake()
   readonly #trafficWake = new Wake()
-  readonly #rates = new TrafficRates()
   #proxies: readonly ShownProxy[] = []
   #readers = 0
   /** What the objects were read for last, and when. */
@@ -97,17 +91,9 @@ export class MeshWatch {
   }
 
   async #readTraffic(): Promise<void> {
-    const proxies = this.#proxies.filter(({ connected }) => connected)
-    const samples: ProxySample[] = []
-    const readOne = async (proxy: ShownProxy): Promise<void> => {
-      // One that is starting, ending, or not to be reached has no traffic to show.
-      const page = await this.#watched.metrics(proxy).catch(() => undefined)
-      if (page !== undefined) samples.push({ proxy, at: this.#watched.now(), counters: readServiceCounters(page) })
-    }
-    if (proxies.length <= MAX_METRICS)
-      for (let at = 0; at < proxies.length; at += METRICS_AT_ONCE)
-        await Promise.all(proxies.slice(at, at + METRICS_AT_ONCE).map(readOne))
-    this.#publish(new Map([['traffic', JSON.stringify(this.#rates.take(samples))]]))
+    // What cannot be read for a while has no traffic to show.
+    const edges = await this.#watched.traffic(this.#proxies.filter(({ connected }) => connected)).catch(() => [])
+    this.#publish(new Map([['traffic', JSON.stringify(edges)]]))
   }
 
   /** Tells readers of what is new in these sections. */

@@ -6,31 +6,38 @@ import { shortPath } from '../spec/short-places.js'
 import { metricsPages } from './metrics-pages.js'
 import { type Dashboard, serveDashboard } from './dashboard-server.js'
 import { readPageFiles } from './page-files.js'
+import { prometheusTraffic } from './prometheus-traffic.js'
+import { sidecarTraffic } from './sidecar-traffic.js'
 
 /**
  * Serves the dashboard of a running mesh until the signal aborts.
  *
- * @throws OsmError if the files of the page are missing or the port is in use
+ * @param prometheus - where traffic is read in place of the sidecars
+ * @throws OsmError if the files of the page are missing, the port is in use, or the Prometheus does not answer
  */
 export async function startDashboard(
   { cwd, version, programFolder }: Pick<CliContext, 'cwd' | 'version' | 'programFolder'>,
   source: MeshSource,
-  { port, signal }: { readonly port: number; readonly signal: AbortSignal },
+  { port, prometheus, signal }: { readonly port: number; readonly prometheus?: URL; readonly signal: AbortSignal },
 ): Promise<Dashboard> {
   const title =
     source.kind === 'local'
       ? shortPath(source.mesh.folder, cwd)
       : `control plane in namespace ${source.cluster.osmNamespace}`
   const policy: DebugApi['policy'] = async (proxy) => (await debugApiOf(source, signal)).policy(proxy)
+  const now = (): number => Date.now()
   return serveDashboard({
     watched: {
       load: (assumptions) => loadRunningMesh(source, signal, assumptions),
       openApi: () => debugApiOf(source, signal),
       policy,
-      metrics: metricsPages(source, policy, signal),
+      traffic:
+        prometheus === undefined
+          ? sidecarTraffic(metricsPages(source, policy, signal), now)
+          : await prometheusTraffic(prometheus, signal),
       cwd,
       mesh: { title, version },
-      now: () => Date.now(),
+      now,
     },
     files: await readPageFiles(programFolder),
     port,

@@ -52,4 +52,18 @@ describe('traffic by the counters of sidecars', () => {
       { from: 'workload shop/buyer', to: 'service shop/store', perSecond: 2, success: 1 },
     ])
   })
+
+  it('counts a section of HAProxy, which stands for an upstream', () => {
+    const text = (ok: number, failed: number): string =>
+      [
+        `haproxy_backend_http_responses_total{proxy="up:shop:store_7c_80",code="2xx"} ${ok}`,
+        `haproxy_backend_http_responses_total{proxy="up:shop:store_7c_80",code="5xx"} ${failed}`,
+        'haproxy_backend_http_responses_total{proxy="answer:404",code="4xx"} 1000',
+      ].join('\n')
+    const rates = new TrafficRates()
+    rates.take([{ proxy: proxy('buyer'), at: 0, counters: readServiceCounters(text(1, 0)) }])
+    expect(rates.take([{ proxy: proxy('buyer'), at: 2_000, counters: readServiceCounters(text(4, 1)) }])).toEqual([
+      { from: 'workload shop/buyer', to: 'service shop/store', perSecond: 2, success: 0.75 },
+    ])
+  })
 })

@@ -22,6 +22,9 @@ interface Sum {
 
 const QUANTILE = 0.99
 
+/** Gives the recent traffic of proxies. Rejects if it cannot be read. */
+export type ReadTraffic = (proxies: readonly ShownProxy[]) => Promise<readonly TrafficEdge[]>
+
 /** Makes rates from counters that are read again and again. */
 export class TrafficRates {
   #before: ReadonlyMap<string, ProxySample> = new Map()
@@ -75,8 +78,8 @@ function addTo(sums: Map<number, number>, more: ReadonlyMap<number, number>): vo
   for (const [bound, count] of more) sums.set(bound, (sums.get(bound) ?? 0) + count)
 }
 
-/** As `histogram_quantile` of Prometheus computes it: linear within a bucket, and the last bound beyond all of them. */
-function quantile(durations: ReadonlyMap<number, number>): number | undefined {
+/** The 99th percentile as `histogram_quantile` of Prometheus computes it: linear within a bucket, and the last bound beyond all of them. */
+export function quantile(durations: ReadonlyMap<number, number>): number | undefined {
   const buckets = [...durations].sort(([one], [other]) => one - other)
   const rank = QUANTILE * (buckets.at(-1)?.[1] ?? 0)
   let [lower, below] = [0, 0]
