@@ -306,6 +306,18 @@ describe('values of users', () => {
     })
   })
 
+  it('of a collector of OTLP have its usual port and path, and those that are set, which the Jaeger of the chart gets too', () => {
+    const otlp = (tracing: object): ReturnType<typeof render> =>
+      render({ osm: { deployJaeger: true, tracing: { provider: 'opentelemetry', ...tracing } } })
+    const usual = { provider: 'opentelemetry', port: 4318, endpoint: '/v1/traces' }
+    expect(presetOf(otlp({})).observability).toMatchObject({ tracing: usual })
+    expect(presetOf(otlp({ port: 4000, endpoint: '/otlp' })).observability).toMatchObject({
+      tracing: { ...usual, port: 4000, endpoint: '/otlp' },
+    })
+    expect(JSON.stringify(otlp({}))).toContain('{"name":"COLLECTOR_OTLP_HTTP_HOST_PORT","value":":4318"}')
+    expect(JSON.stringify(render({ osm: { deployJaeger: true } }))).not.toContain('OTLP')
+  })
+
   it('of osm-edge reach the MeshConfig under its names', () => {
     expect(presetOf(render(valuesFile('from-osm-edge')))).toMatchObject({
       sidecar: {

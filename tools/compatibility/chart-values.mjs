@@ -108,6 +108,7 @@ export const chartValues = {
     works('osm.{controllerLogLevel,enforceSingleMesh,webhookConfigNamePrefix,osmNamespace}', effects),
     works('osm.{webhookFailurePolicy,webhookClientCaSecret}', effects, { note: 'new' }),
     works('osm.tracing.{enable,address,port,endpoint,sampledFraction}', effects),
+    works('osm.tracing.provider', effects, { note: 'new' }),
     works('osm.tracing.{image,nodeSelector,affinity,tolerations}', effects),
     later('osm.remoteLogging.{enable,level,address,port,endpoint,authorization,sampledFraction}', 'pipy', effects),
     works('osm.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', effects),

@@ -95,17 +95,32 @@ brings a new sidecar, unless the MeshConfig says otherwise.
 {{- end -}}
 {{- end }}
 
+{{/* Provider, port and path of the collector of spans. The defaults of the chart are those of Zipkin, which no collector of OTLP has. */}}
+{{- define "osm.tracingCollector" -}}
+{{- $tracing := .Values.osm.tracing -}}
+{{- $provider := $tracing.provider | default "zipkin" -}}
+{{- $port := int $tracing.port -}}
+{{- $endpoint := $tracing.endpoint -}}
+{{- if eq $provider "opentelemetry" -}}
+{{- $port = ternary 4318 $port (eq $port 9411) -}}
+{{- $endpoint = ternary "/v1/traces" $endpoint (eq $endpoint "/api/v2/spans") -}}
+{{- end -}}
+{{- dict "provider" $provider "port" $port "endpoint" $endpoint | toYaml -}}
+{{- end }}
+
 {{- define "osm.presetObservability" -}}
 {{- $osm := .Values.osm -}}
+{{- $collector := include "osm.tracingCollector" . | fromYaml -}}
 {{- $address := printf "jaeger.%s.svc.%s" (include "osm.namespace" .) $osm.clusterDomain -}}
 {{- dict
   "osmLogLevel" $osm.controllerLogLevel
   "enableDebugServer" $osm.enableDebugServer
   "tracing" (dict
     "enable" $osm.tracing.enable
+    "provider" $collector.provider
     "address" (include "osm.hostOf" ($osm.tracing.address | default $address))
-    "port" (include "osm.portOf" (dict "address" $osm.tracing.address "port" $osm.tracing.port) | int)
-    "endpoint" $osm.tracing.endpoint
+    "port" (include "osm.portOf" (dict "address" $osm.tracing.address "port" (int $collector.port)) | int)
+    "endpoint" $collector.endpoint
     "sampledFraction" (toString $osm.tracing.sampledFraction))
   "remoteLogging" (dict
     "enable" $osm.remoteLogging.enable

@@ -341,6 +341,7 @@ export const configured: readonly ConfiguredValue[] = [
   configuredAs('osm.sidecarTimeout', 77, 'sidecar.sidecarTimeout'),
   configuredAs('osm.sidecarResources', resources, 'sidecar.resources'),
   configuredAs('osm.tracing.enable', true, 'observability.tracing.enable'),
+  configuredAs('osm.tracing.provider', 'opentelemetry', 'observability.tracing.provider'),
   configuredAs('osm.tracing.address', 'zipkin.example', 'observability.tracing.address'),
   configuredAs('osm.tracing.port', 9477, 'observability.tracing.port'),
   configuredAs('osm.tracing.endpoint', '/spans', 'observability.tracing.endpoint'),
