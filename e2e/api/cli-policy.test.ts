@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { KubernetesApi } from '@osm-ts/kubernetes'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { defineKinds } from './support/definitions.js'
@@ -77,6 +77,29 @@ describe('osm policy check-pods and check-conflicts', () => {
         ' [+] Pod [shop/stranger] is not allowed to communicate to pod [shop/server]: ' +
         'missing SMI TrafficTarget policy from service account [shop/stranger] to [shop/server]\n',
     })
+  })
+
+  it('analyzes namespaces, whether they are of the mesh or not, and pods', async () => {
+    await objects.namespace('misspelt', { 'openservicemesh.io/monitored': meshName })
+    await objects.namespace('elsewhere', { 'openservicemesh.io/monitored-by': 'clj' })
+    const annotations = { 'openservicemesh.io/outbound-port-exclusions': '6379' }
+    await api.mergePatch(
+      resourceTypes.Pod,
+      { namespace: shop, name: 'client' },
+      { metadata: { annotations } },
+      { signal },
+    )
+    const { stdout } = await osm('analyze', '-o', 'json')
+    const { findings } = JSON.parse(stdout) as {
+      readonly findings: readonly { readonly code: string; readonly object?: { readonly name: string } }[]
+    }
+    const found = findings.filter(({ code }) => /^OSM_ANALYZE_(KEY|NAMESPACE)/.test(code))
+    expect(found.map(({ code, object }) => `${code} ${object?.name ?? ''}`).sort()).toEqual([
+      'OSM_ANALYZE_KEY_UNKNOWN client',
+      'OSM_ANALYZE_KEY_UNKNOWN misspelt',
+      'OSM_ANALYZE_NAMESPACE_INJECTION shop',
+      'OSM_ANALYZE_NAMESPACE_MESH elsewhere',
+    ])
   })
 
   it('answers programs in JSON', async () => {
@@ -166,9 +189,9 @@ spec: { service: server, backends: [{ service: server, weight: 1 }] }
       await writeFile(file, policy.slice(policy.indexOf('---') + 4).replace('name: books }', 'name: no-such-group }'))
       // The Deployment has no pods here, so that its controller cannot be asked: that is a finding of its own.
       const running = JSON.parse((await osm('analyze', '-o', 'json')).stdout) as {
-        readonly findings: readonly unknown[]
+        readonly findings: readonly { readonly code: string }[]
       }
-      expect(running.findings).toEqual([
+      expect(running.findings.filter(({ code }) => !/^OSM_ANALYZE_(KEY|NAMESPACE)_/.test(code))).toEqual([
         expect.objectContaining({ code: 'OSM_ANALYZE_CONTROLLER', severity: 'warning' }),
       ])
       const { code, stdout } = await osm('analyze', file, '--against-mesh', '-n', shop)
