@@ -14,6 +14,7 @@ const mayImport = {
   'endpoints-azure': ['endpoints-api', 'endpoints-polling'],
   'endpoints-aws': ['endpoints-api', 'endpoints-polling'],
   'endpoints-local': ['endpoints-api'],
+  'endpoints-testkit': ['endpoints-api'],
   core: ['driver-api', 'endpoints-api'],
   kubernetes: core,
   program: [...core, 'kubernetes'],
@@ -41,8 +42,8 @@ const mayImport = {
 /** Programs name their built-in drivers in one file, src/builtins.ts. */
 const programs = ['controller', 'injector', 'standalone']
 
-/** Tests that use the fixtures of core, and those of providers that use the fixtures of polling. */
-const fixtureUsers = '^packages/(endpoints-aws|endpoints-azure|kubernetes|program|vault)/(test/|.*\\.test\\.ts$)'
+/** Tests that use the fixtures of core. */
+const fixtureUsers = '^packages/(kubernetes|program|vault)/(test/|.*\\.test\\.ts$)'
 
 /** Packages published to driver authors stay small: the few packages from outside that each may use. */
 const outsidePackages = {
@@ -50,6 +51,7 @@ const outsidePackages = {
   'endpoints-api': [],
   'endpoints-polling': [],
   'endpoints-local': ['yaml'],
+  'endpoints-testkit': ['ajv'],
   'driver-process': ['@bufbuild/protobuf', '@grpc/grpc-js'],
   interception: [],
   oracle: ['re2js'],
@@ -69,7 +71,7 @@ const layers = Object.entries(mayImport).map(([name, allowed]) => ({
       ...(programs.includes(name)
         ? [`^packages/${name}/src/builtins\\.ts$`, `^packages/${name}/(test/|.*\\.test\\.ts$)`]
         : []),
-      '^packages/driver-[^/]+/(test/|.*\\.test\\.ts$)',
+      '^packages/(driver|endpoints)-[^/]+/(test/|.*\\.test\\.ts$)',
     ],
   },
   to: { path: '^packages/([^/]+)/', pathNot: [name, ...allowed].map((other) => `^packages/${other}/`) },
@@ -128,6 +130,16 @@ export default {
       },
     },
     {
+      name: 'endpoints-tests',
+      comment: 'tests of an endpoints provider may use the conformance suite beside what the provider may import',
+      severity: 'error',
+      from: { path: '^packages/(endpoints-[^/]+)/(test/|.*\\.test\\.ts$)' },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/$1/', '^packages/endpoints-(api|polling|local|testkit)/'],
+      },
+    },
+    {
       name: 'deep-import',
       comment: 'packages meet at their index.ts',
       severity: 'error',
@@ -178,7 +190,6 @@ export default {
           '^packages/[^/]+/src/index\\.ts$',
           '^packages/driver-api/src/(host|policy|toolkit)/index\\.ts$',
           '^packages/core/test/',
-          '^packages/endpoints-polling/test/',
         ],
       },
     },

@@ -16,7 +16,7 @@ const seenByTests = {
 }
 
 /** Their users are tests. */
-const testingPackages = ['driver-testkit', 'oracle']
+const testingPackages = ['driver-testkit', 'endpoints-testkit', 'oracle']
 
 /** @typedef {{ readonly path: string, readonly text: string }} Source */
 /** @typedef {{ readonly name: string, readonly path: string, readonly line: number }} Member name is `Class.member` */

@@ -13,6 +13,7 @@ export const libraries = [
   'driver-api',
   'endpoints-api',
   'endpoints-local',
+  'endpoints-testkit',
   'driver-process',
   'driver-testkit',
   'create-driver',

@@ -18,7 +18,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { CustomResource, JsonObject, JsonValue } from '@osm-ts/endpoints-api'
 
-import { customResource, RecordingHost } from '../../endpoints-polling/test/recording-host.js'
+import { checkProvider, customResource, RecordingHost } from '@osm-ts/endpoints-testkit'
 import { FailingApi } from '../test/failing-api.js'
 import { Moto } from '../test/moto.js'
 import awsProvider from './index.js'
@@ -170,6 +170,32 @@ describe('endpoints provider aws', () => {
       await started(api.url, awsResource('web', { tags: { app: 'web' } }))
       expect(host.reasonOf('AwsResource/shop/web')).toBe('TooManyPages')
       expect(host.calls.length % 100).toBe(0)
+    })
+
+    it('conforms to the contract of endpoints providers', async () => {
+      const instance = { kind: 'instance', id, address: '10.0.0.1' } as const
+      api.answer = instance
+      const results = await checkProvider({
+        plugin: awsProvider,
+        settings: {
+          regions: [{ name: region }],
+          account,
+          credentialFile: join(folder, 'credential.json'),
+          endpoint: api.url,
+        },
+        overrides: { intervalSeconds: 0.2 },
+        objects: [awsResource('web', { instanceId: id })],
+        outage: {
+          begin: async () => {
+            api.answer = { kind: 'error', status: 401, code: 'AuthFailure' }
+          },
+          end: async () => {
+            api.answer = instance
+          },
+        },
+        secrets: ['secret-of-FIRSTKEY'],
+      })
+      expect(results.filter(({ outcome }) => outcome !== 'passed')).toEqual([])
     })
 
     it('keeps the last good instances when its key is revoked, and takes a new one from the file', async () => {

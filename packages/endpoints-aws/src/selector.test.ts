@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { JsonObject } from '@osm-ts/endpoints-api'
 
-import { customResource } from '../../endpoints-polling/test/recording-host.js'
+import { customResource } from '@osm-ts/endpoints-testkit'
 import { selectorsOf } from './selector.js'
 import type { AwsSettings } from './settings.js'
 

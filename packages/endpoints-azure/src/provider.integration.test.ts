@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { CustomResource, JsonObject, JsonValue } from '@osm-ts/endpoints-api'
 
-import { customResource, RecordingHost } from '../../endpoints-polling/test/recording-host.js'
+import { checkProvider, customResource, RecordingHost } from '@osm-ts/endpoints-testkit'
 import { AzureStandIn, type Fleet } from '../test/azure-stand-in.js'
 import {
   networkInterface,
@@ -95,6 +95,22 @@ describe('endpoints provider azure', () => {
     await host.start(azureProvider, settings)
     await host.nextAnswer()
   }
+
+  it('conforms to the contract of endpoints providers', async () => {
+    const { intervalSeconds = 1, ...valid } = base
+    const results = await checkProvider({
+      plugin: azureProvider,
+      settings: valid,
+      overrides: { intervalSeconds },
+      objects: [azureResource('web', 'web', machineUri('vm-1'), { tags: { app: 'db' } })],
+      outage: {
+        begin: () => azure.put({ subscriptions: { [subscription]: fleet }, faults: { forbidden: true } }),
+        end: () => azure.put({ subscriptions: { [subscription]: fleet } }),
+      },
+      secrets: ['right-secret', 'token-of-the-stand-in'],
+    })
+    expect(results.filter(({ outcome }) => outcome !== 'passed')).toEqual([])
+  })
 
   it('resolves a virtual machine to its private addresses, the primary one first', async () => {
     await started(azureResource('web', 'web', machineUri('vm-1')))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
-import { customResource, RecordingHost } from '../test/recording-host.js'
+import { customResource, RecordingHost } from '@osm-ts/endpoints-testkit'
 import { CallMeter } from './call-meter.js'
 import type { Clock } from './clock.js'
 import type { CloudInstance, RefusedSelector, Selector } from './cloud.js'

@@ -25,9 +25,18 @@ export class RecordingHost {
   readonly #closing = new AbortController()
   readonly #listeners = new Set<() => void>()
   #objects: readonly CustomResource[] = []
+  #hasFailed = false
+  #statusCount = 0
   #running: RunningProvider | undefined
 
-  /** What a provider is started with. */
+  readonly #limitMs: number
+
+  /** @param limitMs - how long something is waited for, in milliseconds */
+  constructor(limitMs = 120_000) {
+    this.#limitMs = limitMs
+  }
+
+  /** What a provider is started with. One that is started again gets another host. */
   context(settings: JsonObject = {}): ProviderContext {
     const log = (message: string, fields?: JsonObject): void => {
       this.logged.push(`${message} ${JSON.stringify(fields ?? {})}`)
@@ -45,12 +54,15 @@ export class RecordingHost {
         },
       },
       publish: (answer) => {
+        this.#hasFailed = false
         this.answers.push(answer)
       },
       report: (health) => {
+        this.#hasFailed = health.state === 'failing'
         this.healths.push(health)
       },
       reportStatus: ({ kind, namespace, name }, status) => {
+        this.#statusCount += 1
         if (status === undefined) this.statuses.delete(`${kind}/${namespace}/${name}`)
         else this.statuses.set(`${kind}/${namespace}/${name}`, status)
       },
@@ -79,14 +91,46 @@ export class RecordingHost {
     return this.statuses.get(key)?.conditions[0]?.reason
   }
 
+  /** Ids of the present instances, by service. */
+  idsByService(): Readonly<Record<string, readonly string[]>> {
+    const services = this.answers.at(-1)?.services ?? []
+    return Object.fromEntries(
+      services
+        .map(
+          ({ service: { namespace, name }, instances }) =>
+            [`${namespace}/${name}`, instances.map(({ id }) => id).sort()] as const,
+        )
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    )
+  }
+
+  instanceCount(): number {
+    return Object.values(this.idsByService()).flat().length
+  }
+
+  /** Whether the last answer counts as stale, as a whole or in part. */
+  isFailing(): boolean {
+    return this.#hasFailed || (this.answers.at(-1)?.services ?? []).some(({ stale }) => stale !== undefined)
+  }
+
+  /** How many times it was told something. */
+  toldCount(): number {
+    return this.answers.length + this.healths.length + this.#statusCount
+  }
+
   /** Waits until something holds, and then for nothing more. */
   async until(what: string, holds: () => boolean): Promise<void> {
-    const deadline = Date.now() + 120_000
+    const deadline = performance.now() + this.#limitMs
     while (!holds()) {
-      if (Date.now() > deadline) throw new Error(`never: ${what}; ${this.everything()}`)
+      if (performance.now() > deadline) throw new Error(`never: ${what}; ${this.everything()}`)
       // oxlint-disable-next-line no-await-in-loop -- looks again
       await sleep(10)
     }
+  }
+
+  /** Waits for an answer with instances. */
+  async untilInstances(): Promise<void> {
+    await this.until('an answer with an instance', () => this.instanceCount() > 0)
   }
 
   /** Waits for another answer. */
