@@ -108,6 +108,7 @@ export function sampleView(): LiveView {
       },
     ],
     proxies,
+    elsewhere: new Set(),
     certificates: new Map(
       proxies.slice(0, 5).map(({ name, identity }) => {
         const [account = '', namespace = ''] = identity.split('.')

@@ -25,6 +25,8 @@ export interface LiveView {
   readonly proxies: readonly ProxyStatus[]
   /** By `<namespace>/<instance>`; a sidecar that was not asked yet has none. */
   readonly certificates: ReadonlyMap<string, SeenCertificate>
+  /** `<namespace>/<instance>` of proxies that this mesh has not started, such as those of machines that have joined: they cannot be asked from here. */
+  readonly elsewhere: ReadonlySet<string>
   readonly problems: readonly Problem[]
   /** What happened to processes lately, newest last. */
   readonly notices: readonly string[]

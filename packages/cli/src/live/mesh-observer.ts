@@ -34,6 +34,7 @@ export class MeshObserver {
   #dashboardUrl: string | undefined
   #statuses: readonly ProxyStatus[] = []
   #certificates: ReadonlyMap<string, SeenCertificate> = new Map()
+  #elsewhere: ReadonlySet<string> = new Set()
   #problems: readonly Problem[] = []
   #notices: readonly string[] = []
 
@@ -84,8 +85,10 @@ export class MeshObserver {
     this.#dashboardUrl = url
   }
 
-  setStatuses(statuses: readonly ProxyStatus[]): void {
+  /** @param elsewhere - those of them that this mesh has not started */
+  setStatuses(statuses: readonly ProxyStatus[], elsewhere: readonly ProxyStatus[] = []): void {
     this.#statuses = statuses
+    this.#elsewhere = new Set(elsewhere.map(({ name }) => name))
   }
 
   setCertificates(certificates: ReadonlyMap<string, SeenCertificate>): void {
@@ -120,6 +123,7 @@ export class MeshObserver {
       splits: this.#splits.splits(),
       proxies: this.#statuses,
       certificates: this.#certificates,
+      elsewhere: this.#elsewhere,
       problems: this.#problems,
       notices: this.#notices,
     }

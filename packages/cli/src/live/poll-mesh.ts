@@ -39,14 +39,14 @@ export async function pollMesh(
     const instances = mesh.instances()
     const statuses = url === undefined ? undefined : await statusesOf(url, signal)
     if (statuses !== undefined) {
-      observer.setStatuses(statuses)
-      // Machines that have joined come and go as they like: the mesh does not wait for them.
-      const own = new Set(instances.map(({ uuid }) => uuid))
-      onStatuses(
-        statuses.filter(({ uuid }) => own.has(uuid)),
-        instances.length,
-        now(),
+      const started = new Set(instances.map(({ uuid }) => uuid))
+      const own = statuses.filter(({ uuid }) => started.has(uuid))
+      observer.setStatuses(
+        statuses,
+        statuses.filter(({ uuid }) => !started.has(uuid)),
       )
+      // Machines that have joined come and go as they like: the mesh does not wait for them.
+      onStatuses(own, instances.length, now())
     }
     if (now() >= certificatesDue) {
       const certificates = await certificatesOf(instances, pagesOf)

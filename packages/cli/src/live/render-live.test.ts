@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
 
-import { sampleView } from '../../test/sample-view.js'
+import { proxyStatus, sampleView } from '../../test/sample-view.js'
 import { renderLines, renderLive } from './render-live.js'
 
 const golden = new URL('../../testdata/out/', import.meta.url)
@@ -50,6 +50,19 @@ describe('renderLive', () => {
       expect.stringMatching(/^ {2}Service shop\/store-0: 1 of 2 endpoints have no sidecar \(10.0.0.3\)/),
     ])
     expect(lines.filter((line) => line.startsWith('  Service shop/store-'))).toHaveLength(4)
+  })
+
+  it('tells the identity of a machine that has joined, whose sidecar cannot be asked from here', () => {
+    const view = sampleView()
+    const names = ['shop/rack-7', 'shop/rack-8']
+    const proxies = [
+      proxyStatus('rack-7', 'shop', 'store'),
+      proxyStatus('rack-8', 'shop', 'store', { state: 'stale', connected: false }),
+    ]
+    const text = renderLive({ ...view, proxies, elsewhere: new Set(names) }, { columns: 120, color: false }).join('\n')
+    expect(text).toMatch(/rack-7 +store\.shop, on its own machine/)
+    expect(text).toMatch(/rack-8 +on its own machine, not connected/)
+    expect(text).not.toContain('no certificate seen yet')
   })
 
   it('never draws wider than 100 columns, nor than the terminal', () => {

@@ -142,12 +142,12 @@ const proxyColumns: readonly Column[] = [
   { title: 'VERSION' },
 ]
 
-function proxies({ proxies, certificates }: LiveView, width: number, color: boolean): readonly string[] {
+function proxies({ proxies, certificates, elsewhere }: LiveView, width: number, color: boolean): readonly string[] {
   const rows = [...proxies]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((status) => [
       span(status.name.slice(status.name.indexOf('/') + 1)),
-      identityCell(certificates.get(status.name)),
+      elsewhere.has(status.name) ? verifiedIdentityCell(status) : identityCell(certificates.get(status.name)),
       span(status.class),
       span(status.state, stateEmphasis[status.state]),
       span(status.appliedVersion?.slice(0, shortVersionLength) ?? '-'),
@@ -184,6 +184,13 @@ function withoutSidecar(list: readonly Problem[], width: number, color: boolean)
 function identityCell(certificate: SeenCertificate | undefined): Span {
   const [uri] = certificate?.uris ?? []
   return uri === undefined ? span('no certificate seen yet', 'dim') : span(uri, 'accent')
+}
+
+/** A proxy that cannot be asked from here: the control plane has verified its certificate when it connected. */
+function verifiedIdentityCell({ connected, identity }: ProxyStatus): Span {
+  return connected
+    ? span(`${identity}, on its own machine`, 'accent')
+    : span('on its own machine, not connected', 'dim')
 }
 
 function problems(list: readonly Problem[], width: number, color: boolean): readonly string[] {
