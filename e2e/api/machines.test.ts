@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyLike, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join as joinPath } from 'node:path'
@@ -7,6 +8,8 @@ import {
   generateKeyPairFor,
   type JoinAnswer,
   type KeyPair,
+  machineAudience,
+  machineLabelsAnnotation,
   machinePaths,
   newJoinToken,
   parseJoinToken,
@@ -35,6 +38,20 @@ const replicas = [
   ['two', '127.0.0.42'],
 ] as const
 
+const audience = machineAudience(meshName)
+const seconds = (): number => Math.floor(Date.now() / 1000)
+
+/** A service account of the mesh that lets machines join, with these labels. */
+const permitting = (name: string, labels: string): string =>
+  `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: ${name}, namespace: shop, annotations: { ${machineLabelsAnnotation}: '${labels}' } }\n`
+
+/** A token as the API server signs it. */
+function signed(claims: object, key: KeyLike): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const content = `${part({ alg: 'RS256', typ: 'JWT' })}.${part(claims)}`
+  return `${content}.${sign('sha256', Buffer.from(content), key).toString('base64url')}`
+}
+
 interface Answer {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
@@ -46,6 +63,7 @@ describe('two controllers of a cluster', () => {
   let controllers: readonly ControllerProcess[]
   let urls: readonly string[]
   let root: string
+  let objects: MeshObjects
   const now = (): number => Date.now()
 
   const ask = (replica: 0 | 1, method: string, path: string, body?: unknown, tls: object = {}): Promise<Answer> =>
@@ -68,6 +86,20 @@ describe('two controllers of a cluster', () => {
     await tokens.add(stored)
     const { id, secret } = parseJoinToken(text)
     return { kind: 'token', id, secret }
+  }
+
+  /** A token of a service account, as kubectl create token asks for it. */
+  async function accountToken(namespace: string, name: string, of = audience, expirationSeconds = 600) {
+    const request = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { audiences: [of], expirationSeconds },
+    }
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+    const { status } = (await server.client.api.post(path, request, signal)) as {
+      readonly status: { readonly token: string }
+    }
+    return { kind: 'serviceAccountToken', token: status.token }
   }
 
   const join = (replica: 0 | 1, proof: unknown, pair: KeyPair, name = 'rack-7'): Promise<Answer> =>
@@ -100,7 +132,7 @@ describe('two controllers of a cluster', () => {
   beforeAll(async () => {
     server = await startApiServer(programsFrom(process.env), signal)
     const { api } = server.client
-    const objects = new MeshObjects(api, signal)
+    objects = new MeshObjects(api, signal)
     await objects.namespace(osmNamespace, {})
     await defineKinds(api, signal)
     await objects.apply(
@@ -193,7 +225,6 @@ describe('two controllers of a cluster', () => {
   it('admit machines by tokens of osm machine token', async () => {
     const { api, kubeconfigPath } = server.client
     const { folder, address: host } = server.description
-    const objects = new MeshObjects(api, signal)
     const { spec, ...deployment } = controllerDeployment(osmNamespace, meshName)
     const labels = { app: 'osm-controller' }
     const containers = [{ name: 'osm-controller', image: 'none', args: [`--machine-port=${String(MACHINE_PORT)}`] }]
@@ -242,6 +273,58 @@ describe('two controllers of a cluster', () => {
     } finally {
       await standIn.stop()
     }
+  })
+
+  it('admit a machine by a token of a service account that permits machines, once', async () => {
+    await objects.apply(permitting('store', 'app=store'))
+    const proof = await accountToken('shop', 'store')
+    const pair = await newPair()
+    // Each replica learns of the annotation by its own watch.
+    const admittedBy = (replica: 0 | 1) =>
+      eventually(
+        () => join(replica, proof, pair, 'by-account'),
+        ({ status }) => status === 200,
+        { what: `admission by replica ${replica}` },
+      )
+    const first = await admittedBy(0)
+    expect(first.body).toMatchObject({ namespace: 'shop', serviceAccount: 'store', labels: { app: 'store' } })
+    // The answer may be lost: the same key is admitted again, as the same machine.
+    expect((await admittedBy(1)).body.uuid).toBe(first.body.uuid)
+    await expect(join(1, proof, await newPair(), 'thief-of-account')).resolves.toMatchObject({
+      status: 403,
+      body: { code: 'OSM_MACHINE_TOKEN_USED' },
+    })
+  })
+
+  it('refuse tokens of service accounts that are for something else, expired, forged, or not permitted', async () => {
+    await objects.apply(
+      `${permitting('store', 'app=store')}---\n${permitting('wrong', 'app')}---\napiVersion: v1\nkind: ServiceAccount\nmetadata: { name: plain, namespace: shop }\n`,
+    )
+    const refusal = async (proof: unknown) => (await join(1, proof, await newPair(), 'refused')).body.code
+    const key = readFileSync(joinPath(server.description.folder, 'accounts.key'), 'utf8')
+    const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const store = { namespace: 'shop', name: 'store' }
+    const uid = (await server.client.api.get(resourceTypes.ServiceAccount, store, signal))?.metadata.uid
+    const claims = (expiresInSeconds: number): object => ({
+      iss: 'https://kubernetes.default.svc.cluster.local',
+      aud: [audience],
+      sub: 'system:serviceaccount:shop:store',
+      iat: seconds() - 7_200,
+      nbf: seconds() - 7_200,
+      exp: seconds() + expiresInSeconds,
+      'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'store', uid } },
+    })
+    const minted = (more: number, by: KeyLike) => ({ kind: 'serviceAccountToken', token: signed(claims(more), by) })
+    await expect(refusal(await accountToken('shop', 'store', meshName))).resolves.toBe('OSM_MACHINE_TOKEN_AUDIENCE')
+    await expect(refusal(await accountToken('shop', 'store', audience, 8 * 86_400))).resolves.toBe('OSM_MACHINE_TOKEN')
+    await expect(refusal(await accountToken('shop', 'plain'))).resolves.toBe('OSM_MACHINE_ACCOUNT')
+    await expect(refusal(await accountToken('shop', 'wrong'))).resolves.toBe('OSM_MACHINE_ACCOUNT')
+    await expect(refusal(await accountToken('stranger', 'store'))).resolves.toBe('OSM_MACHINE_ACCOUNT')
+    await expect(refusal(minted(-3_600, key))).resolves.toBe('OSM_MACHINE_TOKEN_EXPIRED')
+    await expect(refusal(minted(600, other))).resolves.toBe('OSM_MACHINE_TOKEN')
+    await expect(refusal({ kind: 'serviceAccountToken', token: 'a.b.c' })).resolves.toBe('OSM_MACHINE_TOKEN')
+    // Such a token of the right key is what the API server itself makes.
+    await expect(refusal(minted(600, key))).resolves.toBeUndefined()
   })
 
   it('keep no secret of a token', async () => {

@@ -189,8 +189,14 @@ export const effects: readonly ValueEffect[] = [
   effect(
     'osm.machines.enable',
     true,
-    [controller, 'NetworkPolicy osm-controller', 'Role osm-controller', 'Service osm-machines'],
-    { shows: ['9097', '["get","patch"]'] },
+    [
+      controller,
+      'ClusterRole osm-osm-controller',
+      'NetworkPolicy osm-controller',
+      'Role osm-controller',
+      'Service osm-machines',
+    ],
+    { shows: ['9097', '["get","patch"]', 'tokenreviews'] },
   ),
   effect('osm.machines.serviceType', 'ClusterIP', ['Service osm-machines'], {
     with: { osm: { machines: { enable: true } } },

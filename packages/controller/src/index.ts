@@ -5,6 +5,7 @@ export { providerOpener } from './certificates/provider-opener.js'
 export { choicesOfObjects } from './certificates/provider-choice.js'
 export {
   instanceSpecOf,
+  isShownTwice,
   type Machine,
   machineRefusals,
   type Machines,

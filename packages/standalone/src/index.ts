@@ -12,6 +12,6 @@ export type {
 } from './types.js'
 export { joinErrorCodes, type JoinErrorCode } from './joining/errors.js'
 export type { JoinEvent } from './joining/join-event.js'
-export { joinMachine } from './joining/join-machine.js'
+export { joinMachine, type JoinMachineOptions } from './joining/join-machine.js'
 export { leaveMachine } from './joining/leave-machine.js'
 export { statePaths } from './state/state-folder.js'

@@ -31,7 +31,7 @@ const exclusions = [
   'network-interface-exclusion-list',
 ]
 const written = {
-  label: ['certificate', 'join-token', 'machine-uuid', 'outside-certificate', 'reconcile'],
+  label: ['certificate', 'join-token', 'machine-token-use', 'machine-uuid', 'outside-certificate', 'reconcile'],
   annotation: [
     'admission',
     'configuration',
@@ -39,6 +39,7 @@ const written = {
     'issued-for',
     'leader-address',
     'machine',
+    'machine-token-use',
     'preset-fields',
     'probe-bindings',
     'sidecar-class-before-migration',
@@ -60,6 +61,7 @@ export const meshKeys: Readonly<Record<Role, ReadonlyMap<string, Kinds>>> = {
     ['sidecar-class', pods],
     ['metrics', ['Namespace']],
     ['egress-gateway-mode', ['Service']],
+    ['machine-labels', ['ServiceAccount']],
     ...exclusions.map((name) => [name, ['Pod', 'Workload']] as const),
     ...resources.map((name) => [name, pods] as const),
     ...written.annotation.map((name) => [name, 'any'] as const),

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 
 import { type Command, Option } from 'commander'
-import type { MachineGrant } from '@osm-ts/core'
+import { type MachineGrant, pemCertificates } from '@osm-ts/core'
+import type { JoinMachineOptions } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
@@ -33,6 +34,7 @@ const TOKEN_VARIABLE = 'OSM_MACHINE_TOKEN'
 export function addMachine(program: Command, host: CommandHost): void {
   const parent = program.command('machine').description('let machines join a mesh')
   addToken(parent, host)
+  addRoot(parent, host)
   addJoin(parent, host)
   addLeave(parent, host)
 }
@@ -92,6 +94,36 @@ Example:
     })
 }
 
+function addRoot(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('root'))
+    .description('print the root by which machines verify the control plane')
+    .addOption(stateOption())
+    .addHelpText(
+      'after',
+      `
+The root is a certificate in PEM, and no secret. A machine that joins by a token of a service account needs it: unlike a
+join token, such a token does not name the root.
+
+Example:
+  osm machine root > root.pem`,
+    )
+    .action(async ({ state }: StateFlags, command: Command) => {
+      const source = await meshSourceOf(host, state === undefined ? {} : { state }, command)
+      context.stdout.write(`${(await readRoot(source)).trimEnd()}\n`)
+      onExit(exitCodes.ok)
+    })
+}
+
+async function readRoot(source: MeshSource): Promise<string> {
+  if (source.kind === 'cluster') {
+    const { clusterRoot } = await import('../machine/make-cluster-token.js')
+    return clusterRoot(source.cluster)
+  }
+  const { folderRoot } = await import('../machine/make-token.js')
+  return folderRoot(source.mesh.stateFolder)
+}
+
 async function makeToken(source: MeshSource, grant: MachineGrant, ttlMs: number): Promise<MadeClusterToken> {
   if (source.kind === 'cluster') {
     const { makeClusterToken } = await import('../machine/make-cluster-token.js')
@@ -110,6 +142,8 @@ async function makeToken(source: MeshSource, grant: MachineGrant, ttlMs: number)
 
 interface JoinFlags extends SidecarFlags {
   readonly tokenFile?: string
+  readonly serviceAccountTokenFile?: string
+  readonly rootFile?: string
   readonly name: string
   readonly address?: string
   readonly port?: readonly MachinePort[]
@@ -125,6 +159,13 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
     .description('join a mesh, and run the sidecar of this machine until Ctrl-C')
     .argument('<control-plane>', 'address of the control plane, https://<host>:<port>', parseControlPlane)
     .option('--token-file <file>', `file with the token, - for standard input (default: $${TOKEN_VARIABLE})`)
+    .addOption(
+      new Option(
+        '--service-account-token-file <file>',
+        'file with a token of a Kubernetes service account, in place of a join token; needs --root-file',
+      ).conflicts('tokenFile'),
+    )
+    .option('--root-file <file>', 'file with the root of the control plane, as osm machine root prints it')
     .option('--name <name>', 'name of the machine in the mesh, a DNS label', defaultName())
     .addOption(
       new Option(
@@ -168,10 +209,10 @@ Example:
       }
       const { joinMachine } = await import('@osm-ts/standalone')
       const { writeJoinEvent } = await import('../machine/join-events.js')
-      const token = await tokenOf(context, flags)
+      const proof = await proofOf(context, flags)
       await joinMachine({
         controlPlane,
-        ...(token !== undefined && { token }),
+        ...(proof !== undefined && { proof }),
         stateFolder: resolve(context.cwd, flags.state),
         name: flags.name,
         ...(flags.class !== undefined && { sidecarClass: flags.class }),
@@ -213,17 +254,40 @@ function defaultName(): string {
 }
 
 /** A token on the command line would be in the list of processes: it comes from a file or a variable. */
-async function tokenOf({ cwd, stdin, variables }: CliContext, { tokenFile }: JoinFlags): Promise<string | undefined> {
-  if (tokenFile === undefined) return variables[TOKEN_VARIABLE] || undefined
-  if (tokenFile === '-') {
-    let text = ''
-    for await (const piece of stdin().setEncoding('utf8')) text += String(piece)
-    return text
+async function proofOf(
+  { cwd, stdin, variables }: CliContext,
+  { tokenFile, serviceAccountTokenFile, rootFile }: JoinFlags,
+): Promise<JoinMachineOptions['proof']> {
+  if (serviceAccountTokenFile !== undefined) {
+    if (rootFile === undefined)
+      throw cliError(
+        'OSM_CLI_USAGE',
+        '--service-account-token-file needs --root-file: such a token does not name the root of the control plane',
+        'print the root by osm machine root',
+      )
+    const roots = pemCertificates(readInput(cwd, rootFile, 'give the file that osm machine root has written'))
+    if (roots.length === 0)
+      throw cliError('OSM_CLI_INPUT', `${rootFile} has no certificate in PEM`, 'print the root by osm machine root')
+    const hint = 'give the file that holds the token of the service account'
+    return { serviceAccountToken: readInput(cwd, serviceAccountTokenFile, hint), roots }
   }
+  if (tokenFile === undefined) {
+    const token = variables[TOKEN_VARIABLE] ?? ''
+    return token === '' ? undefined : { token }
+  }
+  if (tokenFile === '-') {
+    let token = ''
+    for await (const piece of stdin().setEncoding('utf8')) token += String(piece)
+    return { token }
+  }
+  return { token: readInput(cwd, tokenFile, 'give the file that holds the join token') }
+}
+
+function readInput(cwd: string, file: string, hint: string): string {
   try {
-    return readFileSync(resolve(cwd, tokenFile), 'utf8')
+    return readFileSync(resolve(cwd, file), 'utf8')
   } catch (error) {
-    throw cliError('OSM_CLI_INPUT', `${tokenFile} cannot be read`, 'give the file that holds the join token', error)
+    throw cliError('OSM_CLI_INPUT', `${file} cannot be read`, hint, error)
   }
 }
 
@@ -243,9 +307,21 @@ function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Record<stri
 
 function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): string {
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(context.cwd, path))
-  const { tokenFile, name, address, port = [], listeners, class: sidecarClass, state } = flags
+  const {
+    tokenFile,
+    serviceAccountTokenFile,
+    rootFile,
+    name,
+    address,
+    port = [],
+    listeners,
+    class: sidecarClass,
+    state,
+  } = flags
   const option = (option: string, value: string | undefined): readonly string[] =>
     value === undefined ? [] : [option, value]
+  const file = (name: string, path: string | undefined): readonly string[] =>
+    option(name, path === undefined ? undefined : absolute(path))
   return systemdUnit({
     program: [context.nodeProgram, join(context.programFolder, 'osm.mjs')],
     environment: Object.fromEntries(
@@ -255,7 +331,9 @@ function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): strin
       'machine',
       'join',
       controlPlane.origin,
-      ...option('--token-file', tokenFile === undefined ? undefined : absolute(tokenFile)),
+      ...file('--token-file', tokenFile),
+      ...file('--service-account-token-file', serviceAccountTokenFile),
+      ...file('--root-file', rootFile),
       '--name',
       name,
       ...option('--address', address),

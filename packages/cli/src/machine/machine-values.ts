@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 
+import { parseMachineLabel } from '@osm-ts/core'
 import { InvalidArgumentError } from 'commander'
 
 /** A port of the workload, as callers see it, and where its process listens. */
@@ -9,7 +10,6 @@ export interface MachinePort {
   readonly localPort?: number
 }
 
-const LABEL = /^([A-Za-z0-9][\w./-]{0,252})=([A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?|)$/
 const PORT = /^(?:([a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?)=)?(\d{1,5})(?::(\d{1,5}))?$/
 const DURATION = /^(\d+)(s|m|h)$/
 const UNITS: ReadonlyMap<string, number> = new Map([
@@ -24,9 +24,9 @@ export function parseLabel(
   text: string,
   before: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const [, key, value] = LABEL.exec(text) ?? []
-  if (key === undefined || value === undefined) throw new InvalidArgumentError('It must be a label, such as app=store.')
-  return { ...before, [key]: value }
+  const label = parseMachineLabel(text)
+  if (label === undefined) throw new InvalidArgumentError('It must be a label, such as app=store.')
+  return { ...before, ...Object.fromEntries([label]) }
 }
 
 /** `8080`, `8080:18080` or `web=8080:18080`, added to those that were given before. */

@@ -31,20 +31,37 @@ export async function makeClusterToken(
   grant: MachineGrant,
   ttlMs: number,
 ): Promise<MadeClusterToken> {
-  const { meshName, namespace, flags } = await theControlPlane(cluster)
-  const port = Number(flags[PORT_FLAG] ?? 0)
-  if (port === 0)
-    throw cliError(
-      'OSM_CLI_MACHINES',
-      `machines cannot join the mesh ${meshName}`,
-      'set osm.machines.enable: true in the values of the chart',
-    )
+  const { meshName, namespace, port } = await joinedBy(cluster)
   const root = await rootOf(cluster, namespace, port)
   const expiresAt = Date.now() + ttlMs
   const { text, stored } = newJoinToken(grant, { root, expiresAt })
   const { api, signal } = cluster
   await new SecretTokenStore({ api, meshName, namespace, now: () => Date.now(), signal }).add(stored)
   return { text, id: stored.id, expiresAt, controlPlane: `https://${await addressOf(cluster, namespace)}:${port}` }
+}
+
+/**
+ * The root by which machines verify the control plane of a mesh on Kubernetes, in PEM.
+ *
+ * @throws OsmError `OSM_CLI_MACHINES` if machines cannot join; KubernetesError
+ */
+export async function clusterRoot(cluster: Cluster): Promise<string> {
+  const { namespace, port } = await joinedBy(cluster)
+  return rootOf(cluster, namespace, port)
+}
+
+/** The mesh, and the port that machines join by. */
+async function joinedBy(
+  cluster: Cluster,
+): Promise<{ readonly meshName: string; readonly namespace: string; readonly port: number }> {
+  const { meshName, namespace, flags } = await theControlPlane(cluster)
+  const port = Number(flags[PORT_FLAG] ?? 0)
+  if (port !== 0) return { meshName, namespace, port }
+  throw cliError(
+    'OSM_CLI_MACHINES',
+    `machines cannot join the mesh ${meshName}`,
+    'set osm.machines.enable: true in the values of the chart',
+  )
 }
 
 /** The root of the control plane, as a controller tells it to machines. The API server vouches for the pod, as it does for a port-forward of kubectl. */

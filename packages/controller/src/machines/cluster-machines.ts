@@ -12,6 +12,7 @@ import { type KubernetesApi, SecretTokenStore } from '@osm-ts/kubernetes'
 import type { ListenAddress } from '@osm-ts/program'
 
 import type { Attachment } from '../options.js'
+import { AccountTokens } from './account-tokens.js'
 import { LeaseMachines } from './lease-machines.js'
 import { machineEnrolment } from './machine-enrolment.js'
 
@@ -62,6 +63,7 @@ export function clusterMachines(options: ClusterMachinesOptions): ClusterMachine
         ...enrolment,
         address,
         tokens: new SecretTokenStore({ api, meshName, namespace: osmNamespace, now, signal }),
+        accounts: ({ feed }) => new AccountTokens({ api, meshName, osmNamespace, current: () => feed.current(), now }),
         machines: ({ feed }) => machines.follow(feed),
         now,
       }),

@@ -93,7 +93,7 @@ describe('machines of a cluster', () => {
     const joined = machine()
     await one.machines.admit(joined)
     await expect(two.machines.find(joined.uuid)).resolves.toMatchObject({ name: 'rack-7' })
-    await expect(two.machines.report(joined.uuid, true)).resolves.toMatchObject({
+    await expect(two.machines.report(joined.uuid, { ready: true })).resolves.toMatchObject({
       HTTP_PROXY: 'http://127.0.0.1:15100',
     })
     for (const each of [one, two]) {
@@ -137,21 +137,46 @@ describe('machines of a cluster', () => {
     const own = await replica()
     const joined = machine()
     await own.machines.admit(joined)
-    await own.machines.report(joined.uuid, true)
+    await own.machines.report(joined.uuid, { ready: true })
     await until(own, true)
     // The first look has noted when it was heard.
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     passedMs += REPORT_OVERDUE_MS
     await until(own, false)
     expect(lines.join('\n')).toContain('a machine does not report')
-    await own.machines.report(joined.uuid, true)
+    await own.machines.report(joined.uuid, { ready: true })
     await until(own, true)
-    await own.machines.report(joined.uuid, false)
+    await own.machines.report(joined.uuid, { ready: false })
     await until(own, false)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     passedMs += MAX_TOKEN_TTL_MS
     await until(own, undefined)
-    await expect(own.machines.report(joined.uuid, true)).rejects.toMatchObject({ code: 'OSM_MACHINE_UNKNOWN' })
+    await expect(own.machines.report(joined.uuid, { ready: true })).rejects.toMatchObject({
+      code: 'OSM_MACHINE_UNKNOWN',
+    })
+  })
+
+  it('are heard from one process alone, whichever replica it asks, until that one is silent', async () => {
+    const [one, two] = [await replica(), await replica()]
+    const joined = machine()
+    await one.machines.admit(joined)
+    await one.machines.report(joined.uuid, { ready: true, run: 'first' })
+    // Started again on the same machine.
+    await two.machines.report(joined.uuid, { ready: true, run: 'second', after: 'first' })
+    const copy = { ready: true, run: 'copy', after: 'first' }
+    await eventually(
+      () =>
+        one.machines.report(joined.uuid, copy).then(
+          () => '',
+          (error: unknown) => (error as { readonly code?: string }).code,
+        ),
+      (code) => code === 'OSM_MACHINE_TWICE',
+      { what: 'the refusal of a copy' },
+    )
+    await expect(two.machines.report(joined.uuid, copy)).rejects.toMatchObject({ code: 'OSM_MACHINE_TWICE' })
+    await two.machines.report(joined.uuid, { ready: true, run: 'second', after: 'first' })
+    passedMs += 2 * REPORT_OVERDUE_MS
+    await expect(two.machines.report(joined.uuid, copy)).resolves.toMatchObject({})
   })
 
   it('are read from Leases of machines alone', async () => {

@@ -5,6 +5,7 @@ import {
   type KindMap,
   type MachineListeners,
   machineListeners,
+  type MachineReport,
   makeObjectKey,
   type MeshObject,
   type ObjectKey,
@@ -33,6 +34,7 @@ import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { changesOf } from '../subscribe-all.js'
 import {
+  isShownTwice,
   type Machine,
   machineRefusals,
   type Machines,
@@ -168,13 +170,16 @@ export class LeaseMachines implements Machines, ObjectSource {
       }
   }
 
-  async report(uuid: ProxyUUID, ready: boolean): Promise<Readonly<Record<string, string>>> {
+  async report(uuid: ProxyUUID, report: MachineReport): Promise<Readonly<Record<string, string>>> {
     const lease = await this.#lease(uuid)
     if (lease === undefined) throw machineRefusals.unknown(uuid)
     const age = this.#options.clock.now() - Date.parse(lease.renewTime)
+    if (isShownTwice(lease.machine, report, age)) throw machineRefusals.twice(lease.machine)
+    const { ready, run } = report
     // Written by the clock of another replica, it may be in the future.
     const isFresh = age >= 0 && age < RENEW_MS
-    if (lease.machine.ready !== ready || !isFresh) await this.#change(lease, { ready })
+    const isSame = lease.machine.ready === ready && lease.machine.run === run
+    if (!isSame || !isFresh) await this.#change(lease, { ready, ...(run !== undefined && { run }) })
     return this.#listenersOf(lease.machine)?.variables ?? {}
   }
 

@@ -24,6 +24,7 @@ import {
 import { proveKey } from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID, type ServiceAccountRef } from '@osm-ts/driver-api'
 
+import type { AccountTokens } from './account-tokens.js'
 import type { Machine, Machines } from './machine.js'
 
 /** What {@link MachineAdmission} goes by. */
@@ -36,6 +37,8 @@ export interface MachineAdmissionOptions {
   readonly drivers: Pick<DriverRegistry, 'names'>
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly tokens: TokenStore
+  /** Checks tokens of service accounts; absent where there are none. */
+  readonly accounts?: Pick<AccountTokens, 'redeem'>
   readonly machines: Machines
   readonly addresses: AddressRules
   /** Port and name of the proxy control plane of a class. */
@@ -66,7 +69,7 @@ export class MachineAdmission {
    * @throws OsmError with a code of `OSM_MACHINE_*`, or of certificates
    */
   async join(request: JoinRequest, source: string): Promise<JoinAnswer> {
-    const { tokens, machines, configurator, drivers, now, meshName, osmNamespace, environment } = this.#options
+    const { machines, configurator, drivers, meshName, osmNamespace, environment } = this.#options
     // Nothing of a token is used up by a request that can never be granted.
     const publicKey = provenKey(request.csr)
     const address = this.#addressOf(request, source)
@@ -75,7 +78,7 @@ export class MachineAdmission {
     const sidecarClass = (request.sidecarClass ?? config.sidecar.sidecarClass).toLowerCase()
     if (!drivers.names().includes(sidecarClass) || !allowedClasses(config).includes(sidecarClass))
       throw refuse('OSM_MACHINE_CLASS', `sidecarClass: the mesh has no sidecar class ${JSON.stringify(sidecarClass)}`)
-    const granted = await redeemToken(tokens, request.proof, { key: keyHash(publicKey), now: now() })
+    const granted = await this.#redeem(request.proof, keyHash(publicKey))
     const machine: Machine = {
       ...granted,
       name: request.name,
@@ -130,6 +133,17 @@ export class MachineAdmission {
   /** Another certificate for a machine that takes part, for a key that should be fresh. */
   async renew(machine: Machine, csr: string): Promise<CertificateAnswer> {
     return this.#answer(await this.#issue(machine, provenKey(csr)))
+  }
+
+  /** What the proof of a machine admits. It is used up. */
+  #redeem(proof: JoinRequest['proof'], key: string): Promise<Redeemed> {
+    const { tokens, accounts, now } = this.#options
+    if (proof.kind === 'token') return redeemToken(tokens, proof, { key, now: now() })
+    if (accounts !== undefined) return accounts.redeem(proof.token, key)
+    throw refuse(
+      'OSM_MACHINE_TOKEN',
+      'the mesh does not run on Kubernetes and has no service accounts with tokens; make a join token by osm machine token',
+    )
   }
 
   #answer({ chain }: ProxyCertificate): CertificateAnswer {

@@ -3,6 +3,7 @@ import { isLoopback, listen, type ListenAddress, machineLimits } from '@osm-ts/p
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { Attachment, ControllerParts } from '../options.js'
+import type { AccountTokens } from './account-tokens.js'
 import type { Machines } from './machine.js'
 import { MachineAdmission } from './machine-admission.js'
 import { machineServer } from './machine-server.js'
@@ -11,6 +12,8 @@ import { machineServer } from './machine-server.js'
 export interface MachineEnrolmentOptions {
   readonly address: ListenAddress
   readonly tokens: TokenStore
+  /** Checks tokens of service accounts; absent where there are none. */
+  readonly accounts?: (parts: ControllerParts) => AccountTokens
   readonly machines: (parts: ControllerParts) => Machines
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly serverNames: Pick<ControlPlaneSubject, 'dnsNames' | 'ipAddresses'>
@@ -26,7 +29,7 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
   return async (parts) => {
     const { meshName, osmNamespace, domains, certificates, configurator, registry, metrics, signal } = parts
     const logger = parts.logger.child('machines')
-    const { address, tokens, environment, serverNames, proxyPort, now } = options
+    const { address, tokens, accounts, environment, serverNames, proxyPort, now } = options
     const machines = options.machines(parts)
     const [serverName = ''] = serverNames.dnsNames
     const admission = new MachineAdmission({
@@ -38,6 +41,7 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
       drivers: registry,
       environment,
       tokens,
+      ...(accounts !== undefined && { accounts: accounts(parts) }),
       machines,
       // Behind a loopback address only processes of this machine join.
       addresses: new AddressRules({ allowLoopback: isLoopback(address.host), refused: options.refusedAddresses }),

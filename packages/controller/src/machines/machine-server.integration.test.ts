@@ -16,6 +16,7 @@ import {
   type JoinAnswer,
   type KeyPair,
   machinePaths,
+  type MachineReport,
   MemoryCaStore,
   MeshCertificateManager,
   MeshConfigurator,
@@ -56,7 +57,7 @@ class MemoryMachines implements Machines {
     this.all.set(machine.uuid, { ...machine, ready: false })
   }
 
-  async report(uuid: Machine['uuid'], ready: boolean) {
+  async report(uuid: Machine['uuid'], { ready }: MachineReport) {
     const machine = this.all.get(uuid)
     if (machine !== undefined) machine.ready = ready
     return { HTTP_PROXY: 'http://127.0.0.1:15100' }
@@ -284,6 +285,15 @@ describe('the server that machines join by', () => {
       status: 403,
       body: { code: 'OSM_MACHINE_TOKEN_EXPIRED' },
     })
+  })
+
+  it('refuses tokens of service accounts where there are none', async () => {
+    const body = await joining({ proof: { kind: 'serviceAccountToken', token: 'a.b.c' } })
+    expect(await ask('POST', machinePaths.join, body)).toMatchObject({
+      status: 403,
+      body: { code: 'OSM_MACHINE_TOKEN', error: expect.stringContaining('does not run on Kubernetes') },
+    })
+    expect(lines.join('')).not.toContain('a.b.c')
   })
 
   it('refuses unknown tokens, and limits the attempts of one address', async () => {

@@ -47,6 +47,7 @@ const STATUS: Readonly<Record<string, number>> = {
   OSM_MACHINE_CLASS: 400,
   OSM_PROXY_KEY: 400,
   OSM_MACHINE_NAME: 409,
+  OSM_MACHINE_TWICE: 409,
   OSM_MACHINE_LIMIT: 503,
   OSM_MACHINE_BUSY: 429,
 }
@@ -83,7 +84,7 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
   )
   app.put(machinePaths.self, async (request) => {
     const { uuid } = await requireMachine(request)
-    return { variables: await machines.report(uuid, checked(MachineReportSchema, request.body).ready) }
+    return { variables: await machines.report(uuid, checked(MachineReportSchema, request.body)) }
   })
   app.delete(machinePaths.self, async (request, reply) => {
     const { uuid, namespace, name } = await requireMachine(request)

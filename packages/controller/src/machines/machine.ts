@@ -1,11 +1,14 @@
-import type {
-  JoinRequest,
-  KindMap,
-  MachineClaims,
-  MachineErrorCode,
-  MachineGrant,
-  MachineListeners,
-  ProcessLogger,
+import {
+  type JoinRequest,
+  type KindMap,
+  type MachineClaims,
+  type MachineErrorCode,
+  type MachineGrant,
+  machineLabelsAnnotation,
+  type MachineListeners,
+  type MachineReport,
+  type ProcessLogger,
+  REPORT_OVERDUE_MS,
 } from '@osm-ts/core'
 import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
@@ -25,6 +28,8 @@ export interface Machine extends MachineGrant {
 /** A machine as it is written down. */
 export interface StoredMachine extends Machine {
   readonly ready: boolean
+  /** The process that reported last. */
+  readonly run?: string
   /** RFC 3339. */
   readonly createdAt: string
   /** Ports of its listeners, by purpose. */
@@ -43,9 +48,10 @@ export interface Machines {
   /**
    * Notes that a machine is alive, and whether it is ready.
    *
+   * @throws OsmError with code `OSM_MACHINE_UNKNOWN`, or `OSM_MACHINE_TWICE` while another process shows the same certificate
    * @returns how its workload is told to reach others, by environment variable
    */
-  report(uuid: ProxyUUID, ready: boolean): Promise<Readonly<Record<string, string>>>
+  report(uuid: ProxyUUID, report: MachineReport): Promise<Readonly<Record<string, string>>>
   remove(uuid: ProxyUUID): Promise<void>
   /** Follows the mesh, and takes machines out of service that do not report, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -73,11 +79,22 @@ export function instanceSpecOf(
 /** Reasons for which machines are refused, wherever they are written down. */
 export const machineRefusals = {
   /** @param hint - what makes the account one of the mesh */
-  account: ({ namespace, serviceAccount }: Machine, hint: string) =>
+  account: ({ namespace, serviceAccount }: Pick<Machine, 'namespace' | 'serviceAccount'>, hint: string) =>
     refusal('OSM_MACHINE_ACCOUNT', `the mesh has no ServiceAccount ${namespace}/${serviceAccount}; ${hint}`),
+  /** @param why - what is wrong with the annotation by which an account permits machines */
+  notPermitted: ({ namespace, serviceAccount }: Pick<Machine, 'namespace' | 'serviceAccount'>, why: string) =>
+    refusal(
+      'OSM_MACHINE_ACCOUNT',
+      `ServiceAccount ${namespace}/${serviceAccount} permits no machines by its annotation ${machineLabelsAnnotation}: ${why}`,
+    ),
   name: ({ namespace, name }: Machine) =>
     refusal('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`),
   limit: () => refusal('OSM_MACHINE_LIMIT', `the mesh has ${MAX_MACHINES} machines, which is the limit`),
+  twice: ({ namespace, name }: Machine) =>
+    refusal(
+      'OSM_MACHINE_TWICE',
+      `another process shows the certificate of ${namespace}/${name}, because the state folder was copied; leave with both machines, and join each with a token of its own`,
+    ),
   unknown: (uuid: ProxyUUID) => refusal('OSM_MACHINE_UNKNOWN', `no machine has the sidecar ${uuid}`),
 } as const
 
@@ -96,6 +113,20 @@ export function warnOfMissingListeners(
     { code, namespace, machine: name, missing: missing.slice(0, 3), ...listeners },
     'the listeners of a machine are used up; join again with a larger --listeners',
   )
+}
+
+/**
+ * Whether a report comes from another process than the one that was heard a moment ago, and which it does not follow.
+ *
+ * @param silentMs - since the last report
+ */
+export function isShownTwice(
+  { run: known }: Pick<StoredMachine, 'run'>,
+  { run, after }: MachineReport,
+  silentMs: number,
+): boolean {
+  if (known === undefined || run === undefined || silentMs >= REPORT_OVERDUE_MS) return false
+  return run !== known && after !== known
 }
 
 /** Tells that a machine is taken out of service. */

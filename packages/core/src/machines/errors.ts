@@ -1,17 +1,21 @@
 /** Codes of errors about machines that join the mesh, with the meaning of each. */
 export const machineErrorCodes = {
-  OSM_MACHINE_TOKEN: 'a join token is malformed, unknown, or withdrawn',
-  OSM_MACHINE_TOKEN_EXPIRED: 'a join token has expired; make another one',
-  OSM_MACHINE_TOKEN_USED: 'a join token was used before by another machine: it admits one machine only',
+  OSM_MACHINE_TOKEN: 'a join token, or the token of a service account, is malformed, unknown, or withdrawn',
+  OSM_MACHINE_TOKEN_EXPIRED: 'a join token, or the token of a service account, has expired; make another one',
+  OSM_MACHINE_TOKEN_USED: 'a token was used before by another machine: it admits one machine only',
+  OSM_MACHINE_TOKEN_AUDIENCE:
+    'the token of a service account is not meant for joining this mesh; request one with its audience',
   OSM_MACHINE_TOKENS: 'too many join tokens are stored; wait until some have expired, or remove them',
-  OSM_MACHINE_TOKEN_STORE: 'a stored join token cannot be read or written',
+  OSM_MACHINE_TOKEN_STORE:
+    'a stored join token cannot be read or written, or the token of a service account cannot be checked',
   OSM_MACHINE_REQUEST: 'a machine sent an invalid request to join, to renew its certificate, or to report its state',
   OSM_MACHINE_KEY:
     'the request for a certificate asks for names or extensions, has a weak key, or is not signed by its key',
-  OSM_MACHINE_ACCOUNT: 'the service account of a join token does not exist',
+  OSM_MACHINE_ACCOUNT: 'the service account of a token does not exist, is outside the mesh, or permits no machines',
   OSM_MACHINE_NAME: 'another machine, or a workload, has the name of a machine that joins',
   OSM_MACHINE_LIMIT: 'the mesh has as many machines as it admits',
   OSM_MACHINE_UNKNOWN: 'the control plane does not know the machine of a certificate: it has left, or was removed',
+  OSM_MACHINE_TWICE: 'another process shows the certificate of a machine at the same time: its state folder was copied',
   OSM_MACHINE_BUSY: 'too many requests of machines arrive, in total or from one address',
   OSM_MACHINE_LISTENERS:
     'the ports that a machine gives its sidecar are used up, so that some services cannot be reached there',

@@ -10,6 +10,7 @@ export {
   type StoredToken,
   type TokenUse,
 } from './join-token.js'
+export { machineLabelsAnnotation, parseMachineLabel, parseMachineLabels } from './machine-labels.js'
 export { MAX_TOKEN_TTL_MS, MAX_TOKENS, type Redeemed, redeemToken, type TokenStore } from './token-store.js'
 export {
   type CertificateAnswer,
@@ -19,7 +20,9 @@ export {
   type JoinRequest,
   JoinRequestSchema,
   MACHINE_SERVER_NAME,
+  machineAudience,
   machinePaths,
+  type MachineReport,
   MachineReportSchema,
   OWN_LISTENERS,
   RenewRequestSchema,

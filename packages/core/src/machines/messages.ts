@@ -12,8 +12,11 @@ const ServedPortSchema = Type.Object({ name: Type.Optional(text(15)), port, loca
 /** What a machine sends to join: `POST /v1/machines`. */
 export const JoinRequestSchema = Type.Object(
   {
-    /** The token, by its parts. */
-    proof: Type.Object({ kind: Type.Literal('token'), id: text(16), secret: text(43) }, closed),
+    /** A join token by its parts, or a token of a service account that has the audience of {@link machineAudience}. */
+    proof: Type.Union([
+      Type.Object({ kind: Type.Literal('token'), id: text(16), secret: text(43) }, closed),
+      Type.Object({ kind: Type.Literal('serviceAccountToken'), token: text(8_192) }, closed),
+    ]),
     csr: keyRequest,
     /** DNS label, unique among workloads of the namespace. */
     name: text(63),
@@ -34,7 +37,18 @@ export type JoinRequest = Static<typeof JoinRequestSchema>
 export const RenewRequestSchema = Type.Object({ csr: keyRequest }, closed)
 
 /** What a machine sends when its state changes, and every few seconds: `PUT /v1/machines/self`, with mutual TLS. */
-export const MachineReportSchema = Type.Object({ ready: Type.Boolean() }, closed)
+export const MachineReportSchema = Type.Object(
+  {
+    ready: Type.Boolean(),
+    /** Chosen at random by the process that reports. */
+    run: Type.Optional(text(36)),
+    /** The run before, of the same state folder: a copy of the folder continues the same run, which shows. */
+    after: Type.Optional(text(36)),
+  },
+  closed,
+)
+/** What a machine reports. */
+export type MachineReport = Static<typeof MachineReportSchema>
 
 /** `GET /v1/trust`: before anything is trusted. */
 export const TrustAnswerSchema = Type.Object({
@@ -91,6 +105,10 @@ export const ReportAnswerSchema = Type.Object({ variables: Type.Record(Type.Stri
 
 /** Listeners of a sidecar that every machine has: forward proxy, metrics and administration. They take the first ports of the range. */
 export const OWN_LISTENERS = 3
+/** Audience of tokens of service accounts by which machines join: no token that a pod has for another purpose is one. */
+export function machineAudience(meshName: string): string {
+  return `osm-machines.${meshName}`
+}
 /** First label of the name of the server that machines join by. No proxy has such a name. */
 export const MACHINE_SERVER_NAME = 'osm-machines'
 /** Paths of that server. */

@@ -85,7 +85,7 @@ describe('a machine that joins', () => {
   }
 
   const join = (client: ControlPlaneClient, pin = rootPin(root())): Promise<unknown> =>
-    client.join({ pin }, request, end.signal)
+    client.join([pin], request, end.signal)
 
   it('shows its token to the control plane of the root that the token names, and tells its answer', async () => {
     await expect(join(await serve(machines))).rejects.toMatchObject({ code: 'OSM_MACHINE_TOKEN' })

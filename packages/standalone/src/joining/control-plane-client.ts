@@ -8,9 +8,9 @@ import {
   type JoinAnswer,
   JoinAnswerSchema,
   type JoinRequest,
-  type JoinToken,
   MACHINE_SERVER_NAME,
   machinePaths,
+  type MachineReport,
   ReportAnswerSchema,
   rootPin,
   TrustAnswerSchema,
@@ -38,6 +38,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 /** The server of the control plane that machines join by. */
 export class ControlPlaneClient {
   readonly #url: URL
+  #localAddress: string | undefined
 
   constructor(url: URL) {
     this.#url = url
@@ -49,12 +50,15 @@ export class ControlPlaneClient {
   }
 
   /**
-   * Joins by a token. Nothing of the token is sent before the server has proven that the root of the token has signed its certificate.
+   * Joins by a proof. Nothing of it is sent before the server has proven that the pinned root has signed its certificate.
    *
+   * @param request - without an address the machine gives the one by which it reaches the server: a load balancer in between would show another one there
    * @throws OsmError with a code of the control plane, or `OSM_JOIN_*`
    */
-  async join(token: Pick<JoinToken, 'pin'>, body: JoinRequest, signal: AbortSignal): Promise<JoinAnswer> {
-    const root = await this.#rootOf(token, signal)
+  async join(pins: readonly string[], request: JoinRequest, signal: AbortSignal): Promise<JoinAnswer> {
+    const root = await this.#rootOf(pins, signal)
+    const address = request.address ?? this.#localAddress
+    const body = address === undefined ? request : { ...request, address }
     return this.#ask('POST', machinePaths.join, { body, tls: verified([root]), schema: JoinAnswerSchema }, signal)
   }
 
@@ -66,11 +70,11 @@ export class ControlPlaneClient {
 
   /** Tells that the machine is alive; resolves to how its workload reaches others, by environment variable. */
   async report(
-    ready: boolean,
+    report: MachineReport,
     credential: MachineCredential,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, string>>> {
-    const options = { body: { ready }, tls: mutual(credential), schema: ReportAnswerSchema }
+    const options = { body: report, tls: mutual(credential), schema: ReportAnswerSchema }
     return (await this.#ask<{ variables: Record<string, string> }>('PUT', machinePaths.self, options, signal)).variables
   }
 
@@ -78,8 +82,8 @@ export class ControlPlaneClient {
     await this.#ask('DELETE', machinePaths.self, { tls: mutual(credential) }, signal)
   }
 
-  /** Asks for the roots without trust in anything, and takes the one that the token names. */
-  async #rootOf({ pin }: Pick<JoinToken, 'pin'>, signal: AbortSignal): Promise<string> {
+  /** Asks for the roots without trust in anything, and takes one that is pinned. */
+  async #rootOf(pins: readonly string[], signal: AbortSignal): Promise<string> {
     const options = { tls: { rejectUnauthorized: false }, schema: TrustAnswerSchema }
     const { trustBundle, now } = await this.#ask<{ trustBundle: string[]; now: number }>(
       'GET',
@@ -87,11 +91,11 @@ export class ControlPlaneClient {
       options,
       signal,
     )
-    const root = trustBundle.find((pem) => isPinned(pem, pin))
+    const root = trustBundle.find((pem) => isPinned(pem, pins))
     if (root === undefined)
       throw failure(
         'OSM_JOIN_TRUST',
-        `no root of the server at ${this.#url.host} is the one that the join token names; check the address, or make another token`,
+        `no root of the server at ${this.#url.host} is the one that the join token or --root-file names; check the address, or make another token`,
       )
     const difference = Date.now() - now
     if (Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS)
@@ -146,6 +150,7 @@ export class ControlPlaneClient {
           signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
         },
         (response) => {
+          this.#localAddress = response.socket.localAddress
           const pieces: Buffer[] = []
           let size = 0
           response.on('data', (piece: Buffer) => {
@@ -196,9 +201,9 @@ function mutual({ chain, key, trustBundle }: MachineCredential): RequestOptions 
   return { ...verified(trustBundle), cert: chain, key }
 }
 
-function isPinned(pem: string, pin: string): boolean {
+function isPinned(pem: string, pins: readonly string[]): boolean {
   try {
-    return new X509Certificate(pem).ca && rootPin(pem) === pin
+    return new X509Certificate(pem).ca && pins.includes(rootPin(pem))
   } catch {
     return false
   }

@@ -1,4 +1,4 @@
-import { DriverRegistry, parseJoinToken, type JoinRequest } from '@osm-ts/core'
+import { DriverRegistry, parseJoinToken, rootPin, type JoinRequest } from '@osm-ts/core'
 import { isOsmError, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
 
@@ -20,8 +20,9 @@ import { MachineState, type Membership } from './machine-state.js'
 export interface JoinMachineOptions {
   /** Of the control plane, `https://host:port`. */
   readonly controlPlane: URL
-  /** Needed for the first time only. */
-  readonly token?: string
+  /** Needed for the first time only: a join token, or the token of a service account with the roots of the control plane in PEM. */
+  readonly proof?:
+    { readonly token: string } | { readonly serviceAccountToken: string; readonly roots: readonly string[] }
   /** State folder; made if it is missing. */
   readonly stateFolder: string
   readonly name: string
@@ -80,26 +81,26 @@ export async function joinMachine(options: JoinMachineOptions): Promise<void> {
 
 /** The certificate that the machine has, or one for its token. */
 async function enter(
-  { token, name, sidecarClass, address, ports, listeners, controlPlane, signal }: JoinMachineOptions,
+  { proof, name, sidecarClass, address, ports, listeners, controlPlane, signal }: JoinMachineOptions,
   state: MachineState,
   client: ControlPlaneClient,
 ): Promise<{ readonly membership: Membership; readonly credential: MachineCredential; readonly isNew: boolean }> {
   const known = state.membership()
   const current = known && state.credential()
   if (known !== undefined && current !== undefined) return { membership: known, credential: current, isNew: false }
-  if (token === undefined)
+  if (proof === undefined)
     throw failure(
       'OSM_JOIN_PROOF',
       known === undefined
         ? 'the machine joins for the first time and needs a join token; make one with osm machine token'
         : 'the certificate of the machine has expired; make a join token with osm machine token, and join again',
     )
-  const { id, secret, pin } = parseJoinToken(token)
+  const shown = shownProof(proof)
   const { key, csr } = await state.firstKey()
   const answer = await client.join(
-    { pin },
+    shown.pins,
     {
-      proof: { kind: 'token', id, secret },
+      proof: shown.proof,
       csr,
       name,
       ...(sidecarClass !== undefined && { sidecarClass }),
@@ -121,6 +122,19 @@ async function enter(
   state.saveCredential(credential)
   state.saveMembership(membership)
   return { membership, credential, isNew: true }
+}
+
+/** What is shown to the control plane, and by which roots it is verified before. */
+function shownProof(proof: NonNullable<JoinMachineOptions['proof']>): {
+  readonly pins: readonly string[]
+  readonly proof: JoinRequest['proof']
+} {
+  if ('token' in proof) {
+    const { id, secret, pin } = parseJoinToken(proof.token)
+    return { pins: [pin], proof: { kind: 'token', id, secret } }
+  }
+  const { serviceAccountToken, roots } = proof
+  return { pins: roots.map(rootPin), proof: { kind: 'serviceAccountToken', token: serviceAccountToken.trim() } }
 }
 
 /** What the driver of the class puts beside the workload. */

@@ -2,9 +2,9 @@ import { hostname } from 'node:os'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { X509Certificate } from 'node:crypto'
+import { randomUUID, X509Certificate } from 'node:crypto'
 
-import { Deadline, REPORT_PERIOD_MS, systemClock } from '@osm-ts/core'
+import { Deadline, type MachineReport, REPORT_PERIOD_MS, systemClock } from '@osm-ts/core'
 import { isOsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
@@ -44,12 +44,15 @@ const FAREWELL_MS = 3_000
 export class JoinedMachine {
   readonly #options: JoinedMachineOptions
   readonly #runner: SidecarRunner
+  readonly #run = randomUUID()
+  readonly #runBefore: string | undefined
   #credential: MachineCredential
   #isSidecarReady = false
 
   constructor(options: JoinedMachineOptions) {
     this.#options = options
     this.#credential = options.credential
+    this.#runBefore = options.state.lastRun
     const { patch, binary, state, processes, environment, maxDrainMs, onEvent } = options
     writeSidecarFiles(patch, { folder: state.run, uid: undefined }, this.#material())
     this.#runner = new SidecarRunner({
@@ -111,7 +114,7 @@ export class JoinedMachine {
     const { client, patch, maxDrainMs } = this.#options
     const limit = new Deadline(new AbortController().signal, FAREWELL_MS)
     try {
-      await client.report(false, this.#credential, limit.signal)
+      await client.report(this.#state(false), this.#credential, limit.signal)
     } catch {
       // It is missed there before long.
     } finally {
@@ -126,7 +129,7 @@ export class JoinedMachine {
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { client, onEvent } = this.#options
+    const { client, state, onEvent } = this.#options
     let told: { readonly ready: boolean; readonly at: number } | undefined
     let variables = ''
     let isLost = false
@@ -134,7 +137,8 @@ export class JoinedMachine {
       const ready = this.#isReady()
       if (told === undefined || told.ready !== ready || performance.now() - told.at >= REPORT_PERIOD_MS) {
         try {
-          const given = await client.report(ready, this.#credential, signal)
+          const given = await client.report(this.#state(ready), this.#credential, signal)
+          if (told === undefined) state.lastRun = this.#run
           const text = JSON.stringify(given)
           if (told?.ready !== ready || text !== variables) onEvent({ type: 'reported', ready, variables: given })
           variables = text
@@ -150,6 +154,11 @@ export class JoinedMachine {
       }
       await pause(LOOK_MS, undefined, { signal }).catch(() => undefined)
     }
+  }
+
+  /** By its run the control plane tells this process from one of a copied state folder. */
+  #state(ready: boolean): MachineReport {
+    return { ready, run: this.#run, ...(this.#runBefore !== undefined && { after: this.#runBefore }) }
   }
 
   /** True while the sidecar carries traffic and the workload would take it. */

@@ -70,6 +70,15 @@ export class MachineState {
     else writeFileAtomic(join(this.folder, 'pid'), String(pid))
   }
 
+  /** The process whose reports the control plane took last; undefined before the first one. */
+  get lastRun(): string | undefined {
+    return this.#read('last-run')
+  }
+
+  set lastRun(run: string | undefined) {
+    if (run !== undefined) writeFileAtomic(join(this.folder, 'last-run'), run)
+  }
+
   /** Undefined before the machine has joined. */
   membership(): Membership | undefined {
     const text = this.#read('machine.json')

@@ -92,7 +92,7 @@ describe('machines of a standalone mesh', () => {
         outboundTcp: { 'shop/database|5432': { address: '127.0.0.1', port: 15_104 } },
       },
     })
-    await expect(machines.report(it.uuid, true)).resolves.toEqual({
+    await expect(machines.report(it.uuid, { ready: true })).resolves.toEqual({
       HTTP_PROXY: 'http://127.0.0.1:15100',
       http_proxy: 'http://127.0.0.1:15100',
       OSM_TCP_DATABASE_SHOP_5432: '127.0.0.1:15104',

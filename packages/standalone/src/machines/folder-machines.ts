@@ -5,12 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   type MachineListeners,
   machineListeners,
+  type MachineReport,
   type ProcessLogger,
   REPORT_OVERDUE_MS,
   type SnapshotFeed,
 } from '@osm-ts/core'
 import {
   instanceSpecOf,
+  isShownTwice,
   type Machine,
   machineRefusals,
   type Machines,
@@ -79,10 +81,17 @@ export class FolderMachines implements Machines {
     this.#refresh()
   }
 
-  async report(uuid: ProxyUUID, ready: boolean): Promise<Readonly<Record<string, string>>> {
+  async report(uuid: ProxyUUID, report: MachineReport): Promise<Readonly<Record<string, string>>> {
     const entry = this.#entries.get(uuid)
     if (entry === undefined) throw machineRefusals.unknown(uuid)
-    entry.reportedAt = this.#options.now()
+    const now = this.#options.now()
+    if (isShownTwice(entry.stored, report, now - entry.reportedAt)) throw machineRefusals.twice(entry.stored)
+    entry.reportedAt = now
+    const { ready, run } = report
+    if (run !== undefined && run !== entry.stored.run) {
+      entry.stored = { ...entry.stored, run }
+      this.#write(entry)
+    }
     this.#setReady(entry, ready)
     return entry.listeners?.variables ?? {}
   }

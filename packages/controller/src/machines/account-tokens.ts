@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto'
+
+import {
+  isPlainObject,
+  machineAudience,
+  type MachineErrorCode,
+  machineLabelsAnnotation,
+  MAX_TOKEN_TTL_MS,
+  MAX_TOKENS,
+  newProxyUUID,
+  parseMachineLabels,
+  type Redeemed,
+  type Snapshot,
+  type TokenUse,
+} from '@osm-ts/core'
+import { isKubernetesError, type KubernetesApi, listAll, meshObjectLabels, resourceTypes } from '@osm-ts/kubernetes'
+import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
+
+import { machineRefusals } from './machine.js'
+
+/** What tokens of service accounts are checked by. */
+export interface AccountTokensOptions {
+  readonly api: Pick<KubernetesApi, 'post' | 'list' | 'get' | 'create' | 'delete'>
+  readonly meshName: string
+  readonly osmNamespace: string
+  /** The service accounts of the mesh. */
+  readonly current: () => Snapshot | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+interface Claims {
+  readonly audiences: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+interface Account {
+  readonly namespace: string
+  readonly name: string
+}
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
+const TIMEOUT_MS = 10_000
+const ACCOUNT = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/
+/** Label of Leases that record by which machine a token was used. */
+const USE_LABEL = 'openservicemesh.io/machine-token-use'
+const USE_ANNOTATION = 'openservicemesh.io/machine-token-use'
+const EXPIRES_ANNOTATION = 'openservicemesh.io/expires-at'
+/** A record outlives its token by this much: the clock of the API server, which decides, may be behind. */
+const GRACE_MS = 5 * 60_000
+
+/**
+ * Admits machines by tokens of service accounts. The API server says whose a token is, and the account itself whether machines may have its identity, and
+ * with which labels.
+ *
+ * A token admits one machine. Its use is a Lease in the namespace of the control plane, named by a hash of the token: of several replicas exactly one creates it.
+ */
+export class AccountTokens {
+  readonly #options: AccountTokensOptions
+
+  constructor(options: AccountTokensOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Uses up a token for a key. A machine that has lost the answer may ask again with the same key.
+   *
+   * @param key - hash of the public key, whose owner has proven to hold it
+   * @throws OsmError with code `OSM_MACHINE_TOKEN*` or `OSM_MACHINE_ACCOUNT`
+   */
+  async redeem(token: string, key: string): Promise<Redeemed> {
+    const { meshName, now } = this.#options
+    const audience = machineAudience(meshName)
+    const claims = claimsOf(token)
+    if (claims === undefined) throw refuse('OSM_MACHINE_TOKEN', 'is none')
+    // Told apart here for a better error. What counts is the review.
+    if (!claims.audiences.includes(audience))
+      throw refuse(
+        'OSM_MACHINE_TOKEN_AUDIENCE',
+        `is for another purpose; make one by kubectl create token --audience ${audience}`,
+      )
+    if (claims.expiresAt - now() > MAX_TOKEN_TTL_MS)
+      throw refuse('OSM_MACHINE_TOKEN', `is valid for more than ${MAX_TOKEN_TTL_MS / 3_600_000} h; make one for less`)
+    const { namespace, name: serviceAccount } = await this.#attempt(() => this.#review(token, audience, claims))
+    const labels = this.#permitted({ namespace, name: serviceAccount })
+    const use = await this.#attempt(() => this.#use(token, claims, { key, uuid: newProxyUUID() }))
+    if (use.key !== key)
+      throw refuse(
+        'OSM_MACHINE_TOKEN_USED',
+        'was used before by another machine; if that was not you, remove that machine, and make another token',
+      )
+    return { namespace, serviceAccount, labels, uuid: use.uuid as ProxyUUID } // stored as it was made
+  }
+
+  /** Whose the token is, as the API server says. */
+  async #review(token: string, audience: string, { expiresAt }: Claims): Promise<Account> {
+    const { api, now } = this.#options
+    const review = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token, audiences: [audience] },
+    }
+    const answer = await api.post(REVIEWS, review, AbortSignal.timeout(TIMEOUT_MS))
+    const status = isPlainObject(answer) && isPlainObject(answer.status) ? answer.status : {}
+    const { authenticated, audiences, user } = status
+    if (authenticated !== true) {
+      if (now() >= expiresAt)
+        throw refuse('OSM_MACHINE_TOKEN_EXPIRED', `has expired at ${new Date(expiresAt).toISOString()}`)
+      throw refuse('OSM_MACHINE_TOKEN', 'is refused by the API server')
+    }
+    // An authenticator that does not know of audiences names none.
+    if (!Array.isArray(audiences) || !audiences.includes(audience))
+      throw refuse('OSM_MACHINE_TOKEN_AUDIENCE', 'has an audience that the API server does not confirm')
+    const username = isPlainObject(user) ? user.username : undefined
+    const [, namespace, name] = (typeof username === 'string' ? ACCOUNT.exec(username) : undefined) ?? []
+    if (namespace === undefined || name === undefined)
+      throw refuse('OSM_MACHINE_TOKEN', 'is of a user, not of a service account')
+    return { namespace, name }
+  }
+
+  /** The labels that the account gives to its machines. */
+  #permitted({ namespace, name }: Account): Readonly<Record<string, string>> {
+    const account = this.#options.current()?.get('ServiceAccount', namespace, name)
+    const place = { namespace, serviceAccount: name }
+    if (account === undefined) throw machineRefusals.account(place, 'create it, in a namespace of the mesh')
+    const text = account.metadata.annotations[machineLabelsAnnotation]
+    if (text === undefined) throw machineRefusals.notPermitted(place, 'it has no such annotation')
+    const labels = parseMachineLabels(text)
+    if (labels === undefined)
+      throw machineRefusals.notPermitted(place, 'expected labels separated by commas, such as app=store,tier=back')
+    return labels
+  }
+
+  /** Records who uses a token, and resolves to who has used it first. */
+  async #use(token: string, { expiresAt }: Claims, use: TokenUse): Promise<TokenUse> {
+    const { api, meshName, osmNamespace: namespace } = this.#options
+    const hash = createHash('sha256').update(token).digest('hex')
+    const name = `osm-machine-token-${meshName}-${hash.slice(0, 32)}`
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    await this.#sweep(signal)
+    try {
+      const metadata = {
+        namespace,
+        name,
+        labels: { ...meshObjectLabels(meshName), [USE_LABEL]: 'true' },
+        annotations: { [USE_ANNOTATION]: JSON.stringify(use), [EXPIRES_ANNOTATION]: String(expiresAt) },
+      }
+      const manifest = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: {} }
+      await api.create(resourceTypes.Lease, manifest, { signal, answer: 'metadata' })
+      return use
+    } catch (error) {
+      if (!isKubernetesError(error) || !error.conflict) throw error
+    }
+    const before = await api.get(resourceTypes.Lease, { namespace, name }, signal)
+    const recorded = before?.metadata.annotations?.[USE_ANNOTATION]
+    // Gone since a moment ago: only what has expired is removed.
+    if (recorded === undefined) throw refuse('OSM_MACHINE_TOKEN_EXPIRED', 'has expired')
+    return JSON.parse(recorded) as TokenUse // written by a controller of this mesh
+  }
+
+  /** Removes records of tokens that have expired. */
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { api, meshName, osmNamespace: namespace, now } = this.#options
+    const labelSelector = Object.entries({ ...meshObjectLabels(meshName), [USE_LABEL]: 'true' })
+      .map(([key, value]) => `${key}=${value}`)
+      .join()
+    const all = await listAll(api, resourceTypes.Lease, { namespace, labelSelector, answer: 'metadata' }, signal)
+    const over = all.filter(({ metadata }) => Number(metadata.annotations?.[EXPIRES_ANNOTATION]) + GRACE_MS <= now())
+    for (const { metadata } of over)
+      await api.delete(resourceTypes.Lease, { namespace, name: metadata.name }, { signal })
+    const kept = all.length - over.length
+    if (kept >= MAX_TOKENS)
+      throw new OsmError<MachineErrorCode>(
+        'OSM_MACHINE_TOKENS',
+        `namespace ${namespace} records ${kept} tokens of service accounts that have not expired, which is the limit`,
+      )
+  }
+
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isKubernetesError(error)) throw error
+      throw new OsmError<MachineErrorCode>(
+        'OSM_MACHINE_TOKEN_STORE',
+        `the token of the service account cannot be checked: ${errorMessage(error)}`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+/** What a JSON Web Token says of itself; undefined if it is none. Nothing of it is verified. */
+function claimsOf(token: string): Claims | undefined {
+  const [header, payload, signature, ...rest] = token.split('.')
+  if (header === undefined || payload === undefined || signature === undefined || rest.length > 0) return undefined
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    if (!isPlainObject(claims) || typeof claims.exp !== 'number') return undefined
+    const audiences = [claims.aud].flat().filter((audience) => typeof audience === 'string')
+    return { audiences, expiresAt: claims.exp * 1_000 }
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(code: MachineErrorCode, what: string): OsmError<MachineErrorCode> {
+  return new OsmError(code, `the token of the service account ${what}`)
+}
