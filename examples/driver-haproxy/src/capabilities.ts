@@ -11,6 +11,12 @@ const features: readonly OptionalFeature[] = [
   'withdrawal-of-open-connections',
   'proxy-key-certificates',
   'proxy-certificate-renewal',
+  'query-matches',
+  'route-errors',
+  'route-headers',
+  'route-target-headers',
+  'route-redirects',
+  'route-rewrites',
 ]
 
 /** What this driver enforces, and nothing beyond it. README.md says why the rest is not here. */

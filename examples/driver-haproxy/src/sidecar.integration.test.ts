@@ -157,8 +157,11 @@ describe('two sidecars with a real HAProxy', () => {
   })
 
   it('forward the path that was matched, and take whole addresses', async () => {
-    expect(await ask(http, 'shop.default', '//open//x?y=//')).toEqual({ status: 200, body: 'shop /open/x?y=//' })
-    expect(await ask(http, 'shop.default', 'http://shop.default/open?z')).toEqual({ status: 200, body: 'shop /open?z' })
+    expect(await ask(http, 'shop.default', '//open//x?y=//')).toMatchObject({ status: 200, body: 'shop /open/x?y=//' })
+    expect(await ask(http, 'shop.default', 'http://shop.default/open?z')).toMatchObject({
+      status: 200,
+      body: 'shop /open?z',
+    })
     expect(await ask(http, 'shop.default:80', '/open')).toMatchObject({ status: 200 })
   })
 
@@ -222,7 +225,7 @@ describe('two sidecars with a real HAProxy', () => {
   })
 
   it('show metrics, and that they are ready', async () => {
-    expect(await ask(client.admin, 'x', '/ready')).toEqual({ status: 200, body: 'ready' })
+    expect(await ask(client.admin, 'x', '/ready')).toMatchObject({ status: 200, body: 'ready' })
     const { body } = await ask(client.admin, 'x', '/stats/prometheus')
     expect(body).toMatch(/haproxy_backend_http_requests_total\{proxy="up:default:shop_7c_8080"\} [1-9]/)
   })

@@ -44,6 +44,126 @@ const database: Partial<OutboundPart> = {
 }
 const nasty = `'; "x" $HOME \${A} \\ # %[path] \u00e9 -i --`
 
+const toOne = { upstream: 'default/one|8080', weight: 1 }
+const one = [toOne]
+
+/** Everything that a route can change. */
+const changing: Partial<OutboundPart> = {
+  rules: {
+    kind: 'http',
+    routes: [
+      {
+        match: { path: { type: 'segments', value: '/old' } },
+        targets: [],
+        timeoutMs: 0,
+        redirect: {
+          status: 301,
+          scheme: 'https',
+          host: 'example.com',
+          port: 8443,
+          path: { type: 'prefix', value: '/new' },
+        },
+      },
+      {
+        match: { path: { type: 'exact', value: '/here' } },
+        targets: [],
+        timeoutMs: 0,
+        redirect: { status: 307, path: { type: 'full', value: '/there' } },
+        responseHeaders: { set: [{ name: 'x-moved', value: 'yes' }] },
+      },
+      {
+        match: { path: { type: 'exact', value: '/safe' } },
+        targets: [],
+        timeoutMs: 0,
+        redirect: { status: 308, scheme: 'https' },
+      },
+      {
+        match: { path: { type: 'exact', value: '/port' } },
+        targets: [],
+        timeoutMs: 0,
+        redirect: { status: 302, port: 81 },
+      },
+      {
+        match: { path: { type: 'segments', value: '/api' } },
+        targets: one,
+        timeoutMs: 1_500,
+        rewrite: { host: 'api.example', path: { type: 'prefix', value: '' } },
+        requestHeaders: {
+          add: [{ name: 'x-more', value: 'a' }],
+          remove: ['x-secret'],
+          set: [{ name: 'x-set', value: '100%' }],
+        },
+      },
+      {
+        match: {
+          queryParameters: [
+            { name: 'a.b', match: { type: 'exact', value: 'x y' } },
+            { name: 'kind', match: { type: 'regex', value: 'fish|w.*e' } },
+          ],
+        },
+        targets: [
+          { ...toOne, weight: 3, requestHeaders: { set: [{ name: 'x-to', value: 'one' }] } },
+          {
+            upstream: 'default/two|8080',
+            weight: 1,
+            requestHeaders: { set: [{ name: 'x-to', value: 'two' }] },
+            responseHeaders: { remove: ['server'] },
+          },
+        ],
+        timeoutMs: 0,
+        errorWeight: 4,
+      },
+      { match: {}, targets: [], timeoutMs: 0, errorWeight: 1, errorStatus: 503 },
+    ],
+  },
+}
+
+/** Values that would be something else in haproxy.cfg, or in its formats. */
+const hostile: Partial<OutboundPart> = {
+  rules: {
+    kind: 'http',
+    routes: [
+      {
+        match: { path: { type: 'segments', value: `/${nasty}` } },
+        targets: one,
+        timeoutMs: 0,
+        requestHeaders: {
+          set: [
+            { name: "x'%[path]#$", value: nasty },
+            { name: 'x-empty', value: '' },
+          ],
+        },
+        responseHeaders: { add: [{ name: 'x-%', value: `${nasty} %` }], remove: ["-m'"] },
+        rewrite: { path: { type: 'prefix', value: `/${nasty}` } },
+      },
+      {
+        match: { queryParameters: [{ name: 'a', match: { type: 'exact', value: nasty } }] },
+        targets: [],
+        timeoutMs: 0,
+        redirect: { status: 302, path: { type: 'full', value: `/${nasty}` } },
+      },
+      {
+        match: { queryParameters: [{ name: "a'),b", match: { type: 'exact', value: '' } }] },
+        targets: one,
+        timeoutMs: 0,
+      },
+      {
+        match: { methods: ['GET'] },
+        targets: one,
+        timeoutMs: 0,
+        requestHeaders: { set: [{ name: 'x-a', value: 'a\n  daemon' }] },
+      },
+      {
+        match: { methods: ['PUT'] },
+        targets: [],
+        timeoutMs: 0,
+        redirect: { status: 302, host: "a' b" },
+      },
+      { match: {}, targets: one, timeoutMs: 0, rewrite: { path: { type: 'full', value: '/a\nglobal' } } },
+    ],
+  },
+}
+
 /** Where connections are redirected to, and what they are for. */
 const redirects: Partial<ProxyPart> = {
   mode: 'transparent',
@@ -132,6 +252,21 @@ export const examples: Readonly<Record<string, TestPolicy>> = {
       { name: 'two', endpoints: [17_007] },
     ],
     { listen: { outboundHttp: { address: '127.0.0.1', port: 17_008 }, admin: { address: '127.0.0.1', port: 15_000 } } },
+  ),
+  routes: called(
+    [
+      { name: 'one', endpoints: [17_005] },
+      { name: 'shop', endpoints: [], outbound: changing },
+      { name: 'two', endpoints: [17_007] },
+    ],
+    { listen: { outboundHttp: { address: '127.0.0.1', port: 17_008 } } },
+  ),
+  'hostile-routes': called(
+    [
+      { name: 'one', endpoints: [17_005] },
+      { name: 'shop', endpoints: [], outbound: hostile },
+    ],
+    { listen: { outboundHttp: { address: '127.0.0.1', port: 17_008 } } },
   ),
   'redirects-nothing': redirected({ changes: {}, parts: [] }),
   redirects: redirected(

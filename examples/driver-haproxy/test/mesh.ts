@@ -1,6 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { type Agent, createServer as createHttpServer, request, type Server as HttpServer } from 'node:http'
+import {
+  type Agent,
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  request,
+  type Server as HttpServer,
+} from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,6 +42,8 @@ export interface Sidecar {
 
 /** Where applications answer with the headers that they get. */
 export const TELLS_HEADERS = '/headers'
+/** Paths below it are never answered. */
+export const SILENT = '/slow'
 
 /** A server with its host, sidecars with a real HAProxy, and applications beside them. */
 export class MeshFixture {
@@ -204,7 +212,7 @@ export class MeshFixture {
   async application(name: string): Promise<number> {
     return this.#listen(
       createHttpServer(({ url = '', headers }, response) => {
-        response.end(url === TELLS_HEADERS ? JSON.stringify(headers) : `${name} ${url}`)
+        if (!url.startsWith(SILENT)) response.end(url === TELLS_HEADERS ? JSON.stringify(headers) : `${name} ${url}`)
       }),
     )
   }
@@ -268,9 +276,10 @@ export async function until(what: () => string, holds: () => boolean | Promise<b
   }
 }
 
-/** An answer: its status, and its body. */
+/** An answer. */
 export interface Answer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
@@ -301,7 +310,11 @@ export async function ask(
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
         response.once('error', reject)
         response.once('end', () =>
-          resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
         )
       },
     )

@@ -1,8 +1,8 @@
-import type { HeaderMatch, OutboundMatch, PartRef, RoutedPathMatch } from '@osm-ts/driver-api/policy'
+import type { HeaderMatch, OutboundMatch, PartRef, QueryMatch, RoutedPathMatch } from '@osm-ts/driver-api/policy'
 
 import { type Pattern, patternsOf } from './expression.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
-import { headerName, quoted, Unsayable } from './words.js'
+import { headerName, parameterExpression, quoted, Unsayable } from './words.js'
 
 /** A term that holds never; a condition that can't be said stands for it, inverted or not. */
 const NEVER = '{ always_false }'
@@ -30,9 +30,7 @@ export class Conditions {
    */
   terms(match: OutboundMatch, ref: PartRef, pointer: string): readonly string[] {
     const terms: string[] = []
-    const { path, methods, headers = [], queryParameters } = match
-    // Parameters of the query are not looked at.
-    if (queryParameters !== undefined) terms.push(NEVER)
+    const { path, methods, headers = [], queryParameters = [] } = match
     if (path !== undefined)
       terms.push(
         ...this.#reader.attempt(ref, `${pointer}/path`, [NEVER], () =>
@@ -48,6 +46,9 @@ export class Conditions {
       )
     headers.forEach((header, index) =>
       terms.push(...this.#reader.attempt(ref, `${pointer}/headers/${index}`, [NEVER], () => this.#header(header))),
+    )
+    queryParameters.forEach((parameter, index) =>
+      terms.push(this.#reader.attempt(ref, `${pointer}/queryParameters/${index}`, NEVER, () => this.#query(parameter))),
     )
     return terms
   }
@@ -74,6 +75,26 @@ export class Conditions {
     const single = this.list([`req.fhdr_cnt(${header}) eq 1`])
     const text = this.#text(`req.fhdr(${header})`, match)
     return [single, invert ? `!${text}` : text]
+  }
+
+  #query({ name, match }: QueryMatch): string {
+    return this.#text(this.#parameter(name), match)
+  }
+
+  /** The variable with the first value of a parameter. HAProxy's own sample also ends parameters at semicolons. */
+  #parameter(name: string): string {
+    const key = JSON.stringify({ parameter: name })
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const variable = `txn.q${this.#names.size + 1}`
+    const sample = `var(${variable})`
+    this.#names.set(key, sample)
+    const text = parameterExpression(name)
+    const others = `^(?:(?!${text}(?:[=&]|$))[^&]*+&)*+`
+    const isThere = this.list([`query -m reg -- ${quoted(`${others}${text}(?:[=&]|$)`)}`])
+    const value = quoted(`query,regsub('${others}${text}=?+([^&]*+).*+$','\\1')`)
+    this.variables.push(`http-request set-var(${variable}) ${value} if ${isThere}`)
+    return sample
   }
 
   #text(sample: string, match: RoutedPathMatch): string {

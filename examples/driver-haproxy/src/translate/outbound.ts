@@ -1,6 +1,5 @@
 import {
   type OutboundPart,
-  type OutboundRoute,
   type PartInSet,
   type ProxyPart,
   type SocketAddress,
@@ -15,15 +14,13 @@ import { pathRules } from './path-rules.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
 import { type RedirectedCall, redirectedOut } from './redirected.js'
 import { removals } from './removals.js'
-import { type Section, speaksHttp } from './section.js'
-import { draw, Shares } from './shares.js'
+import { answers, answerSections, RouteLines, singleOf, type Ways } from './routes.js'
+import { idleTimeoutMs, type Section, speaksHttp } from './section.js'
+import { draw, sectionsOf, Shares } from './shares.js'
 import { hostName, isIPv4, sectionName } from './words.js'
 
 /** Methods that may be sent again if nothing returned. */
 const REPEATABLE = 'GET HEAD OPTIONS TRACE PUT DELETE'
-
-const NOT_FOUND = 'answer:404'
-const UNAVAILABLE = 'answer:503'
 
 /** Stands in the map before an address that several services may share. */
 const SHARED = 'shared:'
@@ -44,19 +41,16 @@ export function calledSections(
   reader: HaproxyPolicyReader,
 ): Called {
   const members = reader.members(proxy.outbound, 'outbound')
-  const answers: readonly Section[] = [
-    { head: `backend ${NOT_FOUND}`, lines: ['mode http', 'http-request deny deny_status 404'] },
-    { head: `backend ${UNAVAILABLE}`, lines: ['mode http', 'http-request deny deny_status 503'] },
-  ]
   const shares = new Shares()
-  const sectionOf = (upstream: string) => names.get(upstream) ?? UNAVAILABLE
-  const http = httpFrontend(proxy, members, { sectionOf, shares, reader })
+  const sectionOf = (upstream: string) => names.get(upstream) ?? answers.unavailable
+  const idle = idleTimeoutMs(reader.part(proxy.mesh, 'mesh'))
+  const http = httpFrontend(proxy, members, { sectionOf, shares, reader, idleTimeoutMs: idle })
   const tcp = tcpFrontends(proxy, members, { sectionOf, shares })
   const redirected = proxy.listen.outbound === undefined ? undefined : redirectedCalls(members, { sectionOf, shares })
   const entry = redirectedOut(proxy, redirected?.calls ?? [], [HTTP, ...(redirected?.names ?? [])])
   return {
     sections: [
-      ...(http === undefined ? [] : [http.section, ...answers]),
+      ...(http === undefined ? [] : [http.section, ...answerSections]),
       ...tcp,
       ...(redirected?.sections ?? []),
       ...entry.sections,
@@ -69,14 +63,6 @@ export function calledSections(
   }
 }
 
-/** What says where traffic goes. */
-interface Ways {
-  /** The section of an upstream, or that of answers where it can't be reached. */
-  readonly sectionOf: (upstream: string) => string
-  readonly shares: Shares
-  readonly reader: HaproxyPolicyReader
-}
-
 function httpFrontend(
   { listen: { outboundHttp, outbound }, mesh }: ProxyPart,
   members: readonly PartInSet<OutboundPart>[],
@@ -87,11 +73,11 @@ function httpFrontend(
   const isRedirected = outboundHttp === undefined
   const conditions = new Conditions(reader)
   const hosts: string[] = []
-  const routes: string[] = []
+  const routes = new RouteLines(conditions, ways)
   const destinations = new Map<string, Destination>()
   for (const member of members.filter(({ part }) => speaksHttp(part.protocol))) {
     const names = namesOf(member, reader)
-    destinations.set(member.part.id, { part: member.part, names, to: destinationOf(member, ways, conditions, routes) })
+    destinations.set(member.part.id, { part: member.part, names, to: routes.destinationOf(member) })
   }
   for (const destination of destinations.values())
     hosts.push(...(isRedirected ? linesOfAddresses(destination, destinations) : linesOfNames(destination)))
@@ -128,57 +114,12 @@ function httpFrontend(
         // What is not in the mesh is egress, which is off; a host that has no route for the request is another matter, and so is a wrong one at a service.
         `http-request deny deny_status ${isRedirected ? 404 : 403} unless { var(txn.to) -m found }`,
         `http-request ${draw}`,
-        ...routes,
+        ...routes.lines,
         'use_backend %[var(txn.to)] if { var(txn.to) -m beg -- up: answer: }',
-        `default_backend ${NOT_FOUND}`,
+        `default_backend ${answers.notFound}`,
       ],
     },
   }
-}
-
-/** What stands for a service in the map: a section, or a name that routes are written for. */
-function destinationOf(
-  { part, ref }: PartInSet<OutboundPart>,
-  { sectionOf, shares }: Ways,
-  conditions: Conditions,
-  routes: string[],
-): string {
-  if (part.rules.kind !== 'http') return UNAVAILABLE
-  const [first, ...others] = part.rules.routes
-  if (first === undefined) return NOT_FOUND
-  const single = singleOf(sharedOut(first))
-  if (others.length === 0 && Object.keys(first.match).length === 0 && single !== undefined)
-    return sectionOf(single.upstream)
-  const name = sectionName('to', part.id)
-  const isIt = conditions.list([`var(txn.to) -m str -- ${name}`])
-  part.rules.routes.forEach((route, index) => {
-    const { match } = route
-    const targets = sharedOut(route)
-    const terms = [isIt, ...conditions.terms(match, ref, `/rules/routes/${index}/match`)]
-    const only = singleOf(targets)
-    const shared = only === undefined ? shares.of(`${name}:${index}`, targets, sectionOf) : []
-    for (const { condition, section } of shared)
-      routes.push(`use_backend ${section} if ${[...terms, condition].join(' ')}`)
-    // If all weigh nothing, no one has a share.
-    routes.push(`use_backend ${only === undefined ? UNAVAILABLE : sectionOf(only.upstream)} if ${terms.join(' ')}`)
-  })
-  return name
-}
-
-/** Where requests of a route go: nowhere if it does what the class does not, since they must not go on as if that were not there. */
-function sharedOut({ targets, ...route }: OutboundRoute): readonly WeightedUpstream[] {
-  const changed = [route.requestHeaders, route.responseHeaders, route.redirect, route.rewrite, route.errorWeight]
-  const isPlain =
-    changed.every((change) => change === undefined) &&
-    targets.every(
-      ({ requestHeaders, responseHeaders }) => requestHeaders === undefined && responseHeaders === undefined,
-    )
-  return isPlain ? targets : []
-}
-
-/** The one that gets everything; undefined if there is something to share out, or nothing. */
-function singleOf([first, ...others]: readonly WeightedUpstream[]): WeightedUpstream | undefined {
-  return others.length === 0 && first !== undefined && first.weight > 0 ? first : undefined
 }
 
 /** A service in the map, and what stands for it there. */
@@ -248,8 +189,8 @@ function redirectedCalls(
 /** The section of the only target, or the way to a section that shares connections out. */
 function tcpWay(name: string, targets: readonly WeightedUpstream[], { sectionOf }: Pick<Ways, 'sectionOf'>): string {
   const single = singleOf(targets)
-  const only = single === undefined ? UNAVAILABLE : sectionOf(single.upstream)
-  return only === UNAVAILABLE ? wayName(name) : only
+  const only = single === undefined ? answers.unavailable : sectionOf(single.upstream)
+  return only === answers.unavailable ? wayName(name) : only
 }
 
 function tcpFrontends(
@@ -275,9 +216,9 @@ function tcpRules(
   { sectionOf, shares }: Pick<Ways, 'sectionOf' | 'shares'>,
 ): readonly string[] {
   const single = singleOf(targets)
-  const only = single === undefined ? UNAVAILABLE : sectionOf(single.upstream)
-  if (only !== UNAVAILABLE) return [`default_backend ${only}`]
-  const shared = single === undefined ? shares.of(name, targets, sectionOf) : []
+  const only = single === undefined ? answers.unavailable : sectionOf(single.upstream)
+  if (only !== answers.unavailable) return [`default_backend ${only}`]
+  const shared = single === undefined ? shares.of(name, sectionsOf(targets, sectionOf)) : []
   const last = shared.at(-1)
   if (last === undefined) return ['tcp-request content reject']
   return [
@@ -286,11 +227,11 @@ function tcpRules(
     `tcp-request content reject unless ${last.condition}`,
     ...shared.flatMap(({ section, condition }, index) => {
       const before = shared[index - 1]
-      if (section !== UNAVAILABLE) return []
+      if (section !== answers.unavailable) return []
       return [`tcp-request content reject if ${before === undefined ? '' : `!${before.condition} `}${condition}`]
     }),
     ...shared.flatMap(({ section, condition }) =>
-      section === UNAVAILABLE ? [] : [`use_backend ${section} if ${condition}`],
+      section === answers.unavailable ? [] : [`use_backend ${section} if ${condition}`],
     ),
   ]
 }

@@ -10,7 +10,7 @@ import {
 import { type ConfigFile, fileNames } from './document.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
 import { priorKnowledge, type Section } from './section.js'
-import { headerName, quoted, sectionName, socketName } from './words.js'
+import { headerName, literal, quoted, sectionName, socketName } from './words.js'
 
 /** What answers for a workload to those who have no certificate. */
 export interface Probes {
@@ -120,9 +120,4 @@ function asks({ target: { type, path = '/', headers = [] } }: ProbeBinding): rea
 function speaks(type: ProbeBinding['target']['type']): string {
   if (type === 'https') return ' ssl verify none'
   return type === 'grpc' ? priorKnowledge('grpc') : ''
-}
-
-/** Text where HAProxy would look for samples. An empty word counts as none. */
-function literal(text: string): string {
-  return quoted(text === '' ? '%[str()]' : text.replaceAll('%', '%%'))
 }

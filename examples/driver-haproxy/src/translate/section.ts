@@ -1,4 +1,6 @@
-import type { Protocol } from '@osm-ts/driver-api/policy'
+import type { MeshPart, Protocol } from '@osm-ts/driver-api/policy'
+
+const IDLE_FOREVER_MS = 24 * 60 * 60 * 1000
 
 /** A section of haproxy.cfg: its first line, and the lines in it. */
 export interface Section {
@@ -19,4 +21,11 @@ export function speaksHttp(protocol: Protocol): boolean {
 /** What a listener or server is told so that it speaks HTTP/2 from the first byte. */
 export function priorKnowledge(protocol: Protocol): string {
   return protocol === 'http2' || protocol === 'grpc' ? ' proto h2' : ''
+}
+
+/** How long a connection may be idle, in milliseconds. HAProxy has one bound for both kinds: the longer one, so that it ends nothing early. */
+export function idleTimeoutMs({ tcpIdleTimeoutMs, streamIdleTimeoutMs }: MeshPart): number {
+  return Math.min(tcpIdleTimeoutMs, streamIdleTimeoutMs) > 0
+    ? Math.max(tcpIdleTimeoutMs, streamIdleTimeoutMs)
+    : IDLE_FOREVER_MS
 }

@@ -8,7 +8,7 @@ import { servedSections } from './inbound.js'
 import { calledSections } from './outbound.js'
 import { HaproxyPolicyReader } from './policy-reader.js'
 import { probeSections } from './probes.js'
-import { type Section, sectionText } from './section.js'
+import { idleTimeoutMs, type Section, sectionText } from './section.js'
 import { upstreamSections } from './upstreams.js'
 import { socketName } from './words.js'
 
@@ -17,7 +17,6 @@ export const METRICS_PATH = '/stats/prometheus'
 /** Answers 200 as soon as HAProxy runs, which it does with the first configuration only. */
 export const READY_PATH = '/ready'
 
-const IDLE_FOREVER_MS = 24 * 60 * 60 * 1000
 /** Workers of former configurations that may live on for the sake of long connections. */
 const MAX_FORMER_WORKERS = 20
 
@@ -99,17 +98,13 @@ function global(layout: string, files: readonly ConfigFile[]): Section {
   }
 }
 
-function defaults({ connectTimeoutMs, tcpIdleTimeoutMs, streamIdleTimeoutMs }: MeshPart): Section {
-  // HAProxy has one bound for both kinds: the longer one, so that it ends nothing early.
-  const idle =
-    Math.min(tcpIdleTimeoutMs, streamIdleTimeoutMs) > 0
-      ? Math.max(tcpIdleTimeoutMs, streamIdleTimeoutMs)
-      : IDLE_FOREVER_MS
+function defaults(mesh: MeshPart): Section {
+  const idle = idleTimeoutMs(mesh)
   return {
     head: 'defaults',
     lines: [
       'log global',
-      `timeout connect ${connectTimeoutMs}ms`,
+      `timeout connect ${mesh.connectTimeoutMs}ms`,
       `timeout client ${idle}ms`,
       `timeout server ${idle}ms`,
       `timeout tunnel ${idle}ms`,

@@ -20,6 +20,9 @@ const LEAST_SLOTS = 8
 /** The largest weight that HAProxy knows. */
 const MAX_WEIGHT = 256
 
+/** The route of a request says how long it waits, which only a section of servers can be told. */
+const deadline = 'http-request set-timeout server var(txn.timeout) if { var(txn.timeout) -m found }'
+
 /** The sections of what a proxy calls. */
 export interface Upstreams {
   readonly sections: readonly Section[]
@@ -71,7 +74,7 @@ function backend(name: string, part: UpstreamPart, mesh: MeshPart, slots: readon
       `timeout connect ${part.connectTimeoutMs ?? mesh.connectTimeoutMs}ms`,
       // What never got an answer may be asked again; the frontend says of which requests that holds.
       // A connection waits a second before it is tried again where there is no other endpoint, and its client with it.
-      ...(http ? ['retry-on conn-failure empty-response'] : ['retries 1']),
+      ...(http ? ['retry-on conn-failure empty-response', deadline] : ['retries 1']),
       `default-server ${tls}${priorKnowledge(part.protocol)}`,
       ...slots.map(serverLine),
     ],

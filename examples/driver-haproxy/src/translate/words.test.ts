@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { headerName, hostName, quoted, sectionName, socketName, Unsayable } from './words.js'
+import {
+  headerName,
+  hostName,
+  literal,
+  parameterExpression,
+  quoted,
+  sectionName,
+  socketName,
+  Unsayable,
+} from './words.js'
 
 /** What HAProxy's reader makes of a line with strong quotes and backslashes outside of them. */
 function read(line: string): string {
@@ -34,6 +43,18 @@ describe('words of haproxy.cfg', () => {
 
   it.each(['a\nb', 'a\rb', 'a\0', '\u007f', '\t'])('%j is not said', (text) => {
     expect(() => quoted(text)).toThrow(Unsayable)
+  })
+
+  it('literal text has no sample in it', () => {
+    expect(read(literal('%[path] 100% %%'))).toBe('%%[path] 100%% %%%%')
+    expect(read(literal(''))).toBe('%[str()]')
+    expect(() => literal('a\nb')).toThrow(Unsayable)
+  })
+
+  it('names of parameters are expressions for themselves', () => {
+    expect(parameterExpression('a.b+c%5B-~_')).toBe(String.raw`a\.b\+c%5B-~_`)
+    for (const name of ['', 'a b', "a'", 'a)', 'a,', 'a|b', '(a', '[', 'a$', 'a\\', 'a=', 'a&'])
+      expect(() => parameterExpression(name)).toThrow(Unsayable)
   })
 
   it('names of sections differ where ids do', () => {

@@ -20,6 +20,20 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
+/** Text within what HAProxy takes for a format, where a percent sign begins a sample. */
+export function escaped(text: string): string {
+  return text.replaceAll('%', '%%')
+}
+
+/**
+ * One argument that HAProxy takes for a format, and that says nothing but this text. An empty word counts as none.
+ *
+ * @throws Unsayable if it holds a control character
+ */
+export function literal(text: string): string {
+  return quoted(text === '' ? '%[str()]' : escaped(text))
+}
+
 /** Name of a section. Different ids have different names; letters, digits, `.` and `-` stay, `/` becomes `:`. */
 export function sectionName(kind: string, id: string): string {
   const encoded = Array.from(id, (character) => {
@@ -52,6 +66,19 @@ export function headerName(name: string): string {
       `the name of header ${JSON.stringify(name)} holds characters other than letters, digits, _, . and -`,
     )
   return name.toLowerCase()
+}
+
+/**
+ * Name of a parameter of the query as an expression that matches nothing else.
+ *
+ * @throws Unsayable if it holds characters that have their own meaning in the argument of a sample
+ */
+export function parameterExpression(name: string): string {
+  if (!/^[A-Za-z0-9_.~%+-]+$/.test(name))
+    throw new Unsayable(
+      `the name of parameter ${JSON.stringify(name)} holds characters other than letters, digits, _, ., ~, %, + and -`,
+    )
+  return name.replaceAll(/[.+]/g, String.raw`\$&`)
 }
 
 const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
