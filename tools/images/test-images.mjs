@@ -6,6 +6,7 @@ import { root } from '../lib/paths.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { baseFiles, nonroot } from './base-files.mjs'
 import { nodePath, programImages } from './definitions.mjs'
+import { haproxyImage, haproxyImageName } from './haproxy-image.mjs'
 import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
 import { file, makeImage, makeLayer } from './oci-image.mjs'
 import { programImage } from './program-image.mjs'
@@ -39,10 +40,10 @@ const pipyTools = ['/bin/sh']
 /**
  * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and those of the pods that tests make.
  * @param {ImageSettings} settings
- * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, pipy?: string, folder: string }} sources pipy: of an image that is left out without it
+ * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, pipy?: string, haproxy?: string, folder: string }} sources pipy, haproxy: of images that are left out without them
  * @returns {AsyncGenerator<AssembledImage>}
  */
-export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, folder }) {
+export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, haproxy, folder }) {
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
   yield writeArchive(echoImage(settings, base), folder, 'echo-advanced')
@@ -57,6 +58,7 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, 
   yield writeArchive(await envoyImage(settings, sidecarImageOf(values), envoy), folder, 'envoy')
   if (pipy !== undefined)
     yield writeArchive(await hostProgramImage(settings, pipyReference, pipy, 'pipy', pipyTools), folder, 'pipy')
+  if (haproxy !== undefined) yield writeArchive(await haproxyImage(settings, base, haproxy), folder, haproxyImageName)
   if (!existsSync(curlProgram))
     throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
   yield writeArchive(

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { readClusterArguments, usage } from '../cluster/arguments.mjs'
 import { assembleImages, imageNames, imageSettings, programsOf } from '../images/assemble.mjs'
 import { assembleNodeImages } from '../images/cluster-images.mjs'
+import { bundleHaproxyDriver, haproxyAgentFiles } from '../images/haproxy-image.mjs'
 import { archiveKey, keptArchives } from '../images/kept-archives.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
 import { assembleTestImages, curlProgram, testAppName, testDriverName } from '../images/test-images.mjs'
@@ -10,8 +11,10 @@ import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
 import { ensureClusterPrograms } from '../setup/cluster-programs.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
+import { ensureHaproxy } from '../setup/haproxy.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
 import { ensureNginx } from '../setup/nginx.mjs'
 
@@ -60,17 +63,27 @@ async function assembleArchives(registry) {
   const settings = imageSettings({ registry })
   const folder = join(root, 'dist/images')
   const pipy = process.env.PIPY_BIN
-  const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx(), ...(pipy && { pipy }) }
+  const haproxy = await haproxyOnDemand()
+  const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx(), ...(pipy && { pipy }), ...haproxy }
   const files = ['charts/osm/values.yaml', 'images/osm-sidecar-init/select-tables'].map((path) => join(root, path))
+  if (haproxy !== undefined) files.push(await bundleHaproxyDriver(), ...haproxyAgentFiles())
   const ofMachine = [process.execPath, curlProgram, ...Object.values(programs)]
   const key = archiveKey({ settings, files: [...bundles, ...files], programs: ofMachine })
   return keptArchives(join(folder, 'archives.json'), key, () => makeArchives(settings, folder, programs))
 }
 
+/** The HAProxy of this machine, where the suite of the Gateway API is to run with class haproxy: no other test has pods with it. */
+async function haproxyOnDemand() {
+  if (process.env.OSM_GATEWAY_API_CLASS !== 'haproxy') return undefined
+  const haproxy = await ensureHaproxy()
+  if (haproxy === '') throw new SetUpError('Pods of class haproxy need a HAProxy: install it, or set HAPROXY_BIN.')
+  return { haproxy }
+}
+
 /**
  * @param {import('../images/assemble.mjs').ImageSettings} settings
  * @param {string} folder
- * @param {{ readonly envoy: string, readonly nginx: string, readonly pipy?: string }} programs
+ * @param {{ readonly envoy: string, readonly nginx: string, readonly pipy?: string, readonly haproxy?: string }} programs
  */
 async function makeArchives(settings, folder, programs) {
   // By far the largest, and the same in most of them.

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
 import { root } from '../../../tools/lib/paths.mjs'
 import { tryCommand } from '../run-command.js'
+import { haproxyValues } from '../support/driver-package.js'
 import { clusterTest } from '../support/failure-report.js'
 import { failedTests, findingsOf, keptReport } from '../support/gateway-api-report.js'
 import { Mesh } from '../support/mesh.js'
@@ -21,42 +22,29 @@ const suite = process.env.OSM_GATEWAY_API ?? ''
 const sidecarClass = process.env.OSM_GATEWAY_API_CLASS ?? 'envoy'
 
 const profiles = ['MESH-HTTP']
+/** Everything that HTTPRoutes have beyond the core of the profile. */
+const httpFeatures = [
+  'MeshClusterIPMatching',
+  'MeshConsumerRoute',
+  'MeshHTTPRouteBackendRequestHeaderModification',
+  'MeshHTTPRouteNamedRouteRule',
+  'MeshHTTPRouteQueryParamMatching',
+  'MeshHTTPRouteRedirectPath',
+  'MeshHTTPRouteRedirectPort',
+  'MeshHTTPRouteRewritePath',
+  'MeshHTTPRouteSchemeRedirect',
+  // Of other profiles; more tests of meshes are run with them.
+  'HTTPRoute303RedirectStatusCode',
+  'HTTPRoute307RedirectStatusCode',
+  'HTTPRoute308RedirectStatusCode',
+  'HTTPRouteParentRefPort',
+  'HTTPRouteResponseHeaderModification',
+]
 /** Features that a class has beyond the core of the profiles. */
 const features: Readonly<Record<string, readonly string[]>> = {
-  envoy: [
-    'MeshClusterIPMatching',
-    'MeshConsumerRoute',
-    'MeshHTTPRouteBackendRequestHeaderModification',
-    'MeshHTTPRouteNamedRouteRule',
-    'MeshHTTPRouteQueryParamMatching',
-    'MeshHTTPRouteRedirectPath',
-    'MeshHTTPRouteRedirectPort',
-    'MeshHTTPRouteRewritePath',
-    'MeshHTTPRouteSchemeRedirect',
-    // Of other profiles; more tests of meshes are run with them.
-    'HTTPRoute303RedirectStatusCode',
-    'HTTPRoute307RedirectStatusCode',
-    'HTTPRoute308RedirectStatusCode',
-    'HTTPRouteParentRefPort',
-    'HTTPRouteResponseHeaderModification',
-  ],
-  pipy: [
-    'MeshClusterIPMatching',
-    'MeshConsumerRoute',
-    'MeshHTTPRouteBackendRequestHeaderModification',
-    'MeshHTTPRouteNamedRouteRule',
-    'MeshHTTPRouteQueryParamMatching',
-    'MeshHTTPRouteRedirectPath',
-    'MeshHTTPRouteRedirectPort',
-    'MeshHTTPRouteRewritePath',
-    'MeshHTTPRouteSchemeRedirect',
-    // Of other profiles; more tests of meshes are run with them.
-    'HTTPRoute303RedirectStatusCode',
-    'HTTPRoute307RedirectStatusCode',
-    'HTTPRoute308RedirectStatusCode',
-    'HTTPRouteParentRefPort',
-    'HTTPRouteResponseHeaderModification',
-  ],
+  envoy: httpFeatures,
+  pipy: httpFeatures,
+  haproxy: httpFeatures,
 }
 /** Half of it calls the address of a pod behind a Service with a cluster IP. Such calls are outside the mesh: docs/reference/gateway-api-conformance.md. */
 const leftOut = ['MeshFrontend']
@@ -76,7 +64,10 @@ beforeAll(async () => {
   await cluster.kubectl.run(['apply', '--server-side', ...files])
   mesh = await Mesh.install(cluster, {
     name: 'gateway-api',
-    values: { enablePermissiveTrafficPolicy: true },
+    values: {
+      enablePermissiveTrafficPolicy: true,
+      ...(sidecarClass === 'haproxy' ? await haproxyValues(cluster) : {}),
+    },
     sidecarClass,
   })
 }, setUpTimeoutMs)

@@ -1,10 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
 import { testDriverFiles } from '../../../tools/images/test-images.mjs'
-import { osmProgram } from '../../api/support/osm-program.js'
+import { driverMemory, integrityOf } from '../support/driver-package.js'
 import { works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { underLoad } from '../support/load.js'
@@ -37,9 +34,7 @@ const values = (place: Readonly<Record<string, unknown>>, digest = integrity) =>
     { sidecarName: 'acme', sidecarImage: envoyImage, proxyServerPort: 15_200 },
   ],
   driverPackages: [{ name: 'acme', integrity: digest, ...place }],
-  // As the guide says: what both programs may have, and a driver beside them.
-  osmController: { resource: { limits: { memory: '1512M' } } },
-  injector: { resource: { limits: { memory: '768M' } } },
+  ...driverMemory,
 })
 
 /** In images of one's own, FROM those of osm-ts. */
@@ -63,7 +58,7 @@ const byInitContainer = (digest = integrity) =>
 
 beforeAll(async () => {
   cluster = SharedCluster.open()
-  integrity = await integrityOf(testDriverFiles())
+  integrity = await integrityOf(testDriverFiles(), cluster)
   mesh = await Mesh.install(cluster, { name: 'loaded', values: inImages() })
   namespace = await mesh.createNamespace('loaded')
 }, setUpTimeoutMs)
@@ -71,25 +66,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await mesh.uninstall()
 }, setUpTimeoutMs)
-
-/** What `osm driver inspect` tells anyone who was given the package. */
-async function integrityOf(files: ReturnType<typeof testDriverFiles>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'acme-driver-'))
-  try {
-    for (const { path, content } of files) await writeFile(join(folder, path), content)
-    const { code, stdout } = await osmProgram({ kubeconfig: cluster.kubeconfig })(
-      'driver',
-      'inspect',
-      folder,
-      '-o',
-      'json',
-    )
-    expect(code).toBe(0)
-    return (JSON.parse(stdout) as { readonly integrity: string }).integrity
-  } finally {
-    await rm(folder, { recursive: true })
-  }
-}
 
 /** What `osm` tells of this mesh. The exit code is about drivers and proxies, not about the answer. */
 async function said(...command: readonly string[]): Promise<unknown> {
