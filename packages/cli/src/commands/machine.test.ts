@@ -1,0 +1,46 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { fakeContext } from '../../test/fake-context.js'
+import { runCli } from '../run-cli.js'
+
+describe('osm machine join by a token of a service account', () => {
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'osm-machine-'))
+    await writeFile(join(folder, 'account-token'), 'a.b.c')
+    await writeFile(join(folder, 'empty.pem'), 'nonsense')
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  async function joining(...args: readonly string[]) {
+    const { context, stdout, stderr } = fakeContext({ cwd: folder })
+    const command = ['machine', 'join', 'https://192.0.2.1:9097', '--service-account-token-file', 'account-token']
+    const code = await runCli([...command, '--state', 'state', ...args], context)
+    return { code, stdout: stdout.text, stderr: stderr.text }
+  }
+
+  it.each([
+    ['without the root that such a token does not name', [], '--root-file'],
+    ['with a file that holds no certificate', ['--root-file', 'empty.pem'], 'empty.pem has no certificate in PEM'],
+    ['with a file that is missing', ['--root-file', 'missing.pem'], 'missing.pem cannot be read'],
+    ['beside a join token', ['--token-file', 'token'], 'cannot be used with'],
+  ])('is refused %s', async (_what, args, words) => {
+    const { code, stderr } = await joining(...args)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(words)
+  })
+
+  it('is part of the unit that it prints, by absolute paths', async () => {
+    const { code, stdout } = await joining('--root-file', 'root.pem', '--print-systemd-unit')
+    expect(code).toBe(0)
+    expect(stdout).toContain(
+      `--service-account-token-file ${join(folder, 'account-token')} --root-file ${join(folder, 'root.pem')}`,
+    )
+    expect(stdout).not.toContain('a.b.c')
+  })
+})
