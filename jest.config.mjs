@@ -101,6 +101,8 @@ const withoutMoto =
   process.env.OSM_MOTO_PYTHON === ''
     ? ['/endpoints-aws/.*\\.integration\\.test\\.ts$', '/dataplane/clouds\\.test\\.ts$']
     : []
+// And of an OpenTelemetry Collector.
+const withoutCollector = process.env.OSM_OTEL_COLLECTOR === '' ? ['/e2e/(dataplane|pipy)/traces\\.test\\.ts$'] : []
 // And of an API server.
 const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
 // And of a cert-manager.
@@ -127,6 +129,7 @@ export default {
     ...withoutPython,
     ...withoutAzure,
     ...withoutMoto,
+    ...withoutCollector,
     ...withoutKubernetes,
     ...withoutGatewayApi,
   ],

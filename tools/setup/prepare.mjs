@@ -7,10 +7,11 @@ import { ensurePythonDriver } from './driver-python.mjs'
 import { ensureEnvoy } from './envoy-binary.mjs'
 import { ensureHaproxy } from './haproxy.mjs'
 import { ensureKubernetes } from './kubernetes.mjs'
+import { ensureOtelCollector } from './otel-collector.mjs'
 import { ensurePackages, packagesAreCurrent } from './packages.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
-/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'kubernetes' | 'cluster'} Need */
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'collector' | 'kubernetes' | 'cluster'} Need */
 
 /**
  * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
@@ -33,6 +34,7 @@ export async function prepare(needs) {
   if (needs.includes('haproxy')) env.HAPROXY_BIN = await exclusively(ensureHaproxy)
   if (needs.includes('pythonDriver')) env.OSM_PYTHON_DRIVER = await exclusively(ensurePythonDriver)
   if (needs.includes('clouds')) Object.assign(env, await exclusively(ensureCloudStandIns))
+  if (needs.includes('collector')) env.OSM_OTEL_COLLECTOR = await exclusively(ensureOtelCollector)
   if (needs.includes('kubernetes')) Object.assign(env, await exclusively(ensureKubernetes))
   if (needs.includes('cluster')) {
     const obstacle = await exclusively(clusterObstacle)

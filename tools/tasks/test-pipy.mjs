@@ -10,6 +10,7 @@ import { say } from '../lib/progress.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
 import { ensureHaproxy } from '../setup/haproxy.mjs'
 import { ensureKubernetes } from '../setup/kubernetes.mjs'
+import { ensureOtelCollector } from '../setup/otel-collector.mjs'
 import { ensureTrafficPrograms } from '../setup/traffic-programs.mjs'
 import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 
@@ -33,6 +34,7 @@ export async function task(args, { env }) {
   const traffic = isTransparent ? { OSM_TRAFFIC_PROGRAMS: JSON.stringify(await ensureTrafficPrograms()) } : {}
   // Where there can be no API server, set-up says so, and the tests that take one are left out.
   const kubernetes = await ensureKubernetes()
+  const collector = { OSM_OTEL_COLLECTOR: await ensureOtelCollector() }
   // Meshes start the programs as their users do.
   await bundlePrograms(['osm', 'controller', 'osm-controller', 'scenario-actor', 'osm-driver-host'])
   const folder = mkdtempSync(join(tmpdir(), 'osm-crashes-'))
@@ -48,6 +50,7 @@ export async function task(args, { env }) {
           ...modes,
           ...kubernetes,
           ...traffic,
+          ...collector,
           ...jestEnv,
           OSM_CRASH_FILE: crashFile,
         },

@@ -31,6 +31,7 @@ export const programs = {
   grpc: join(apps, 'grpc-server.mjs'),
   gateway: join(apps, 'gateway.mjs'),
   recording: join(apps, 'recording-server.mjs'),
+  relaying: join(apps, 'relaying-server.mjs'),
   idle: join(apps, 'idle.mjs'),
 } as const
 

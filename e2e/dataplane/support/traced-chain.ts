@@ -1,0 +1,97 @@
+import { expect } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
+
+import { programs } from './mesh.js'
+import type { CollectedSpan, OtelCollector } from './otel-collector.js'
+import { account, meshConfig, service, workload } from './yaml.js'
+
+const hops = ['a', 'b', 'c'] as const
+
+/** `client` calls `a`, which calls `b`, which calls `c`. */
+export const tracedWorkloads: readonly string[] = [
+  account('shop/client'),
+  workload('shop/client', { program: programs.idle }),
+  ...hops.flatMap((name, index) => {
+    const next = hops[index + 1]
+    return [
+      account(`shop/${name}`),
+      service(`shop/${name}`, name, 8080, { protocol: 'http' }),
+      workload(`shop/${name}`, {
+        program: programs.relaying,
+        port: 8080,
+        env: next === undefined ? {} : { NEXT: `http://${next}.shop:8080` },
+      }),
+    ]
+  }),
+]
+
+/** A mesh whose sidecars send their spans to a collector. */
+export function tracedConfig(
+  { ports }: Pick<OtelCollector, 'ports'>,
+  provider: 'opentelemetry' | 'zipkin',
+  sampledFraction: string,
+): string {
+  const port = provider === 'zipkin' ? ports.zipkin : ports.otlp
+  return meshConfig({
+    traffic: { enablePermissiveTrafficPolicyMode: true },
+    observability: { tracing: { enable: true, provider, address: '127.0.0.1', port, sampledFraction } },
+  })
+}
+
+/** The spans of a call through all hops, from the first to the last: each hop has one of the caller's sidecar and one of the callee's. */
+const wholeChain = ['client', ...hops].slice(0, -1).flatMap((caller, index) => [
+  [`${caller}.shop`, 'client'],
+  [`${String(hops[index])}.shop`, 'server'],
+])
+
+/** Spans of requests for a path. */
+export function spansOf({ spans }: Pick<OtelCollector, 'spans'>, path: string): readonly CollectedSpan[] {
+  return spans.filter(({ attributes }) => new URL(attributes['http.url'] ?? '', 'http://none').pathname === path)
+}
+
+/** The number of spans of each trace. */
+export function traceSizes(spans: readonly CollectedSpan[]): readonly number[] {
+  const sizes = new Map<string, number>()
+  for (const { traceId } of spans) sizes.set(traceId, (sizes.get(traceId) ?? 0) + 1)
+  return [...sizes.values()]
+}
+
+/** Waits until so many spans of a path have arrived. */
+export function collected(collector: OtelCollector, path: string, count: number): Promise<readonly CollectedSpan[]> {
+  return eventually(
+    () => spansOf(collector, path),
+    ({ length }) => length >= count,
+    { what: `${count} spans of ${path}` },
+  )
+}
+
+/**
+ * Expects one whole trace.
+ *
+ * @param isShared - true: both sides of a hop have one span ID, as tracers of Zipkin do by default
+ * @returns the first span
+ */
+export async function expectWholeTrace(
+  collector: OtelCollector,
+  path: string,
+  { isShared, parent = '' }: { readonly isShared: boolean; readonly parent?: string },
+): Promise<CollectedSpan> {
+  const spans = await collected(collector, path, wholeChain.length)
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
+  const chain: CollectedSpan[] = []
+  let above = parent
+  for (const [service, kind] of wholeChain) {
+    const span = spans.find((each) => each.service === service && each.kind === kind)
+    expect({ service, kind, parent: span?.parentSpanId }).toEqual({ service, kind, parent: above })
+    if (span === undefined) break
+    chain.push(span)
+    const beside = chain.at(-2)
+    if (!isShared) above = span.spanId
+    else if (kind === 'server') {
+      expect(span.spanId).toBe(beside?.spanId)
+      above = span.spanId
+    }
+  }
+  expect(spans).toHaveLength(wholeChain.length)
+  return chain[0] as CollectedSpan // there are six
+}

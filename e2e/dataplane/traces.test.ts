@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '@osm-ts/driver-api/toolkit'
+
+import { startTestMesh, type TestMesh } from './support/mesh.js'
+import { OtelCollector } from './support/otel-collector.js'
+import {
+  collected,
+  expectWholeTrace,
+  spansOf,
+  traceSizes,
+  tracedConfig,
+  tracedWorkloads,
+} from './support/traced-chain.js'
+import { throughProxy } from './support/traffic.js'
+
+const TRACE = 'a1'.repeat(16)
+const SPAN = 'b2'.repeat(8)
+/** Spans of a call through all services. */
+const WHOLE = 6
+/** Of half of them, some are kept and some are not: the chance of another outcome is 2⁻³⁹. */
+const CALLS = 40
+
+describe('traces of a call through three services, in a real OpenTelemetry Collector', () => {
+  let collector: OtelCollector
+  let mesh: TestMesh
+
+  beforeAll(async () => {
+    collector = await OtelCollector.start()
+    mesh = await startTestMesh({
+      'config.yaml': [tracedConfig(collector, 'opentelemetry', '1')],
+      'workloads.yaml': tracedWorkloads,
+    })
+  })
+  afterAll(async () => {
+    await mesh.stop()
+    await collector.stop()
+  })
+
+  async function call(path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { status } = await throughProxy(mesh.proxyOf('shop/client'), `http://a.shop:8080${path}`, { headers })
+    expect(status).toBe(200)
+  }
+  const contextOf = (flags: '00' | '01'): Readonly<Record<string, string>> => ({
+    traceparent: `00-${TRACE}-${SPAN}-${flags}`,
+  })
+
+  it('are whole: one trace, in which each span is the child of the one before it', async () => {
+    await call('/whole')
+    const first = await expectWholeTrace(collector, '/whole', { isShared: false })
+    expect(first.traceId).toMatch(/^[0-9a-f]{32}$/)
+    expect(first.attributes).toMatchObject({ 'http.method': 'GET', 'http.status_code': '200' })
+  })
+
+  it('continue the trace of the application that calls first', async () => {
+    await call('/continued', contextOf('01'))
+    const { traceId } = await expectWholeTrace(collector, '/continued', { isShared: false, parent: SPAN })
+    expect(traceId).toBe(TRACE)
+  })
+
+  it('are cut where an application does not pass on the context', async () => {
+    await call('/cut?forget')
+    expect(traceSizes(await collected(collector, '/cut', WHOLE))).toEqual([2, 2, 2])
+  })
+
+  it('are left out where the caller has decided so', async () => {
+    await call('/unwanted', contextOf('00'))
+    // What comes later has been sent when these would have been.
+    await call('/wanted', contextOf('01'))
+    await expectWholeTrace(collector, '/wanted', { isShared: false, parent: SPAN })
+    expect(spansOf(collector, '/unwanted')).toEqual([])
+  })
+
+  it('are whole or absent where a share of them is kept', async () => {
+    await mesh.apply('config.yaml', tracedConfig(collector, 'opentelemetry', '0.5'))
+    for (let count = 0; count < CALLS; count += 1) await call('/share')
+    const sizes = await eventually(
+      () => traceSizes(spansOf(collector, '/share')),
+      (found) => found.length > 1 && found.every((size) => size === WHOLE),
+      { what: 'whole traces alone' },
+    )
+    expect(sizes.length).toBeLessThan(CALLS)
+  })
+
+  it('are whole in the format of Zipkin, too', async () => {
+    await mesh.apply('config.yaml', tracedConfig(collector, 'zipkin', '1'))
+    const paths: string[] = []
+    // Connections between sidecars from before the change are drained first, and their traces are cut.
+    const whole = await eventually(
+      async () => {
+        paths.push(`/zipkin/${paths.length}`)
+        await call(paths.at(-1) ?? '')
+        return paths.find((path) => traceSizes(spansOf(collector, path)).join(' ') === `${WHOLE}`)
+      },
+      (path) => path !== undefined,
+      { everyMs: 500, what: 'a whole trace' },
+    )
+    const { attributes } = await expectWholeTrace(collector, whole ?? '', { isShared: true })
+    expect(attributes).toMatchObject({ 'http.method': 'GET' })
+  })
+})
