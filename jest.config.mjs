@@ -95,7 +95,11 @@ const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.i
 // And of the stand-ins of clouds.
 const withoutAzure =
   process.env.OSM_AZURE_STAND_IN === ''
-    ? ['/endpoints-azure/.*\\.integration\\.test\\.ts$', '/dataplane/clouds\\.test\\.ts$']
+    ? [
+        '/endpoints-azure/.*\\.integration\\.test\\.ts$',
+        '/dataplane/clouds\\.test\\.ts$',
+        '/e2e/cluster/tests/machines\\.test\\.ts$',
+      ]
     : []
 const withoutMoto =
   process.env.OSM_MOTO_PYTHON === ''

@@ -26,7 +26,7 @@ const tasks = {
     load: () => import('./tasks/test-api.mjs'),
   },
   'test:cluster': {
-    needs: ['packages', 'envoyApi', 'envoy', 'cluster'],
+    needs: ['packages', 'envoyApi', 'envoy', 'clouds', 'cluster'],
     load: () => import('./tasks/test-cluster.mjs'),
   },
   'test:traffic': {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { readChartValues } from '../chart/values.mjs'
 import { programs } from '../programs.mjs'
@@ -25,8 +25,8 @@ const pipyReference = 'flomesh/pipy:1.5.18'
 const gatewayName = 'nginx'
 /** Of tools/programs.mjs: the main module of the driver package that tests have control planes load. */
 export const testDriverName = 'test-driver'
-/** Programs that load driver packages; of each there is an image `<name>-acme` with that package in it. */
-const driverLoaders = ['osm-controller', 'osm-injector']
+/** Programs that load packages; of each there is an image `<name>-acme` with those of tests in it. */
+const packageLoaders = ['osm-controller', 'osm-injector']
 
 /** What the pods of helm test run. */
 export const curlProgram = '/usr/bin/curl'
@@ -40,20 +40,20 @@ const pipyTools = ['/bin/sh']
 /**
  * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and those of the pods that tests make.
  * @param {ImageSettings} settings
- * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, pipy?: string, haproxy?: string, folder: string }} sources pipy, haproxy: of images that are left out without them
+ * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, pipy?: string, haproxy?: string, azure: string, folder: string }} sources pipy, haproxy: of images that are left out without them; azure: folder of the package of that endpoints provider
  * @returns {AsyncGenerator<AssembledImage>}
  */
-export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, haproxy, folder }) {
+export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, haproxy, azure, folder }) {
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
   yield writeArchive(echoImage(settings, base), folder, 'echo-advanced')
-  const driver = makeLayer(
-    'a driver package of a third party',
-    testDriverFiles().map(({ path, content }) => file(`drivers/acme/${path}`, content, 0o444)),
-  )
-  for (const definition of programImages.filter(({ name }) => driverLoaders.includes(name))) {
+  const packages = makeLayer('a driver of a third party, and an endpoints provider', [
+    ...testDriverFiles().map(({ path, content }) => file(`drivers/acme/${path}`, content, 0o444)),
+    ...readdirSync(azure).map((path) => file(`providers/azure/${path}`, readFileSync(join(azure, path)), 0o444)),
+  ])
+  for (const definition of programImages.filter(({ name }) => packageLoaders.includes(name))) {
     const name = `${definition.name}-acme`
-    yield writeArchive(programImage(definition, settings, base, { name, layer: driver }), folder, name)
+    yield writeArchive(programImage(definition, settings, base, { name, layer: packages }), folder, name)
   }
   yield writeArchive(await envoyImage(settings, sidecarImageOf(values), envoy), folder, 'envoy')
   if (pipy !== undefined)

@@ -5,6 +5,7 @@ import { assembleNodeImages } from '../images/cluster-images.mjs'
 import { bundleHaproxyDriver, haproxyAgentFiles } from '../images/haproxy-image.mjs'
 import { archiveKey, keptArchives } from '../images/kept-archives.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
+import { makeProviderPackage } from '../images/provider-package.mjs'
 import { assembleTestImages, curlProgram, testAppName, testDriverName } from '../images/test-images.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { withLock } from '../lib/lock.mjs'
@@ -17,6 +18,9 @@ import { ensureEnvoy } from '../setup/envoy-binary.mjs'
 import { ensureHaproxy } from '../setup/haproxy.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
 import { ensureNginx } from '../setup/nginx.mjs'
+
+/** Where the package of the endpoints provider is made that images of tests have. */
+const azureProvider = join(root, 'dist/providers/azure')
 
 /**
  * Makes, fills, shows or removes a cluster.
@@ -65,10 +69,11 @@ async function assembleArchives(registry) {
   const pipy = process.env.PIPY_BIN
   const haproxy = await haproxyOnDemand()
   const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx(), ...(pipy && { pipy }), ...haproxy }
+  const provider = (await makeProviderPackage('azure', azureProvider)).map((name) => join(azureProvider, name))
   const files = ['charts/osm/values.yaml', 'images/osm-sidecar-init/select-tables'].map((path) => join(root, path))
   if (haproxy !== undefined) files.push(await bundleHaproxyDriver(), ...haproxyAgentFiles())
   const ofMachine = [process.execPath, curlProgram, ...Object.values(programs)]
-  const key = archiveKey({ settings, files: [...bundles, ...files], programs: ofMachine })
+  const key = archiveKey({ settings, files: [...bundles, ...provider, ...files], programs: ofMachine })
   return keptArchives(join(folder, 'archives.json'), key, () => makeArchives(settings, folder, programs))
 }
 
@@ -90,6 +95,7 @@ async function makeArchives(settings, folder, programs) {
   const base = await nodeLayer()
   const archives = []
   for await (const { path } of assembleImages(imageNames, settings, folder, base)) archives.push(path)
-  for await (const { path } of assembleTestImages(settings, { base, ...programs, folder })) archives.push(path)
+  for await (const { path } of assembleTestImages(settings, { base, ...programs, azure: azureProvider, folder }))
+    archives.push(path)
   return archives
 }

@@ -30,7 +30,7 @@ export async function task(args, { env }) {
       'the conformance suite of the Gateway API is left out: build it by OSM_BUILD_GATEWAY_API=1 node tools/bootstrap.mjs cluster-build',
     )
   // Tests start it as users do.
-  await bundlePrograms(['osm'])
+  await bundlePrograms(['osm', 'controller'])
   // What is there afterwards is of this run.
   rmSync(folder, { recursive: true, force: true })
   const subjectFile = join(folder, 'subject.json')

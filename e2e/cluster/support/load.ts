@@ -4,11 +4,13 @@ import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import type { Caller } from './caller.js'
 import { isSuccess } from './expectations.js'
 
-/** How hard somebody is called. */
+/** How hard somebody is called, and who hears of it. */
 export interface Pace {
   readonly callsAtATime: number
   /** At most; calls take the processor from pods that start. */
   readonly callsPerSecond?: number
+  /** Told of each call that was answered as it should be. */
+  readonly onAnswer?: (answer: CallAnswer) => void
 }
 
 const usualPace: Pace = { callsAtATime: 4 }
@@ -38,7 +40,7 @@ export async function underLoad(
   caller: Caller,
   url: string,
   work: (made: () => number) => Promise<void>,
-  { callsAtATime, callsPerSecond = Infinity }: Pace = usualPace,
+  { callsAtATime, callsPerSecond = Infinity, onAnswer }: Pace = usualPace,
 ): Promise<LoadReport> {
   const lost: LostCall[] = []
   let calls = 0
@@ -50,7 +52,8 @@ export async function underLoad(
       const at = new Date().toISOString()
       const answer = await caller.call(url, { timeoutMs })
       calls += 1
-      if (!isSuccess(answer)) lost.push({ ...answer, caller: caller.name, at })
+      if (isSuccess(answer)) onAnswer?.(answer)
+      else lost.push({ ...answer, caller: caller.name, at })
       await setTimeout(Math.max(0, next - performance.now()))
     }
   })

@@ -1,6 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
@@ -12,6 +10,7 @@ import { works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { underLoad } from '../support/load.js'
 import { Mesh } from '../support/mesh.js'
+import { ownAddress } from '../support/own-address.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 import type { TestNamespace } from '../support/test-namespace.js'
 import { deployment, server } from '../support/workloads.js'
@@ -46,17 +45,6 @@ interface Rotation {
 }
 
 const test = (name: string, run: () => Promise<void>): void => clusterTest(name, () => cluster, run, testTimeoutMs)
-
-/** The address by which machines of the cluster reach this one. */
-async function ownAddress(): Promise<string> {
-  const url = await cluster.kubectl.run(['config', 'view', '--minify', '-o', 'jsonpath={.clusters[0].cluster.server}'])
-  const socket = createSocket('udp4')
-  socket.connect(9, new URL(url).hostname)
-  await once(socket, 'connect')
-  const { address } = socket.address()
-  socket.close()
-  return address
-}
 
 /** The real cert-manager, as a program beside the API server, with an issuer for the mesh. */
 async function startCertManager(built: string): Promise<void> {
@@ -95,7 +83,7 @@ async function startCertManager(built: string): Promise<void> {
 
 /** A Vault that speaks to the mesh by a role, and what the controller needs to log in. */
 async function startVault(): Promise<void> {
-  vault = await VaultStandIn.start(undefined, await ownAddress())
+  vault = await VaultStandIn.start(undefined, await ownAddress(cluster))
   Object.assign(vault.appRole, { roleId: 'mesh', secretId: 'planted-secret-id' })
   const { namespace } = mesh
   const reads = { name: 'read-vault-secret', namespace }

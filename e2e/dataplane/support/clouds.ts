@@ -1,9 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { packageIntegrity } from '@osm-ts/driver-process'
 
-import { bundleModule } from '../../../tools/lib/bundle.mjs'
+import { makeProviderPackage } from '../../../tools/images/provider-package.mjs'
 
 /** Makes a package of an endpoints provider in a folder, fit for a list of providers. */
 export async function providerPackage(
@@ -11,12 +10,7 @@ export async function providerPackage(
   name: 'azure' | 'aws',
 ): Promise<{ readonly name: string; readonly path: string; readonly integrity: string }> {
   const path = join(folder, name)
-  await mkdir(path, { recursive: true })
-  // Parts of the SDK of Azure declare the other names of CommonJS themselves.
-  const head = `import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)`
-  await bundleModule(`packages/endpoints-${name}/src/index.ts`, join(path, 'main.js'), [], head)
-  const manifest = { name: `osm-endpoints-${name}`, version: '0.1.0', type: 'module', exports: './main.js' }
-  await writeFile(join(path, 'package.json'), JSON.stringify(manifest))
+  await makeProviderPackage(name, path)
   return { name, path, integrity: await packageIntegrity(path) }
 }
 
