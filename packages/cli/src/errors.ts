@@ -44,7 +44,8 @@ export const cliErrorCodes = {
   OSM_CLI_ROUTE_ORDER: 'matches of TrafficSplits apply in another order as matches of an HTTPRoute',
   OSM_CLI_ROUTE_REFERENCE:
     'a TrafficSplit refers to a Service, a port or an HTTPRouteGroup that does not exist; its HTTPRoute leaves it out',
-  OSM_CLI_ROUTE_TAKEN: 'an HTTPRoute is attached to the Service port of a TrafficSplit already, and holds there',
+  OSM_CLI_ROUTE_TAKEN:
+    'a route of the Gateway API is attached to the Service port of a TrafficSplit already, and holds there',
   OSM_CLI_ROUTE_LIMIT: 'the TrafficSplits of a Service say more than an HTTPRoute can',
 } as const
 

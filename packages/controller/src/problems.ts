@@ -38,6 +38,7 @@ const asking: readonly Kind[] = [
   'MeshConfig',
   'HTTPRouteGroup',
   'HTTPRoute',
+  'GRPCRoute',
   'UpstreamTrafficSetting',
   'Retry',
   'Egress',

@@ -51,6 +51,7 @@ export const optionalFeatures = [
   'route-redirects',
   'route-rewrites',
   'route-mirrors',
+  'route-retries',
 ] as const
 
 /** One of {@link optionalFeatures}. */

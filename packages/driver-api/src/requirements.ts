@@ -282,6 +282,7 @@ function ofRoutes(routes: readonly OutboundRoute[], path: Path): readonly Place[
       ...route.targets.flatMap((target, j) => ofHeaderChanges(target, 'route-target-headers', [...at, 'targets', j])),
       ...given(route.rewrite, 'route-rewrites', ...at, 'rewrite'),
       ...given(route.mirrors, 'route-mirrors', ...at, 'mirrors'),
+      ...given(route.retries, 'route-retries', ...at, 'retries'),
     ]
   })
 }

@@ -55,6 +55,7 @@ export const capabilities: Capabilities = {
     'route-headers',
     'route-mirrors',
     'route-redirects',
+    'route-retries',
     'route-rewrites',
     'route-target-headers',
     'statistical-circuit-breaker',

@@ -16,6 +16,7 @@ export const unsupportedFeatures = {
     'endpoints of services of the mesh are called over mutual TLS only; those without a sidecar get no traffic',
   'proxy-certificate-renewal': 'Pipy reads its proxy certificate once, when it starts',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
+  'route-retries': 'its codebase repeats requests by the Retry of a client only; the requests themselves are routed',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
 } as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>

@@ -139,11 +139,13 @@ class ApexMigration {
     const { namespace, name } = apex.metadata
     const [split] = this.#splits
     if (split === undefined) return []
-    const attached = this.#mesh.snapshot
-      .byNamespace('HTTPRoute', namespace)
-      .find(({ spec }) => spec.parentRefs.some((parent) => isParent(parent, apex, port.port)))
+    const { snapshot } = this.#mesh
+    const attached = [
+      ...snapshot.byNamespace('HTTPRoute', namespace),
+      ...snapshot.byNamespace('GRPCRoute', namespace),
+    ].find(({ spec }) => spec.parentRefs.some((parent) => isParent(parent, apex, port.port)))
     if (attached !== undefined) {
-      const message = `HTTPRoute ${namespace}/${attached.metadata.name} is attached to port ${port.port} already, and holds`
+      const message = `${attached.kind} ${namespace}/${attached.metadata.name} is attached to port ${port.port} already, and holds`
       this.#report(split, 'OSM_CLI_ROUTE_TAKEN', 'spec.service', message)
       return []
     }
@@ -166,7 +168,7 @@ class ApexMigration {
       this.#report(split, 'OSM_CLI_ROUTE_LIMIT', 'spec', message)
       return []
     }
-    const isTaken = this.#mesh.snapshot.get('HTTPRoute', namespace, wanted) !== undefined
+    const isTaken = snapshot.get('HTTPRoute', namespace, wanted) !== undefined
     return [
       {
         apiVersion: 'gateway.networking.k8s.io/v1',

@@ -99,6 +99,7 @@ export function describeChanges({
   requestHeaders,
   responseHeaders,
   mirrors,
+  retries,
   timeoutMs,
 }: OutboundRoute): string {
   const changes = {
@@ -107,6 +108,7 @@ export function describeChanges({
     'request headers': requestHeaders,
     'response headers': responseHeaders,
     'copies to': mirrors,
+    retries,
     timeout: timeoutMs > 0 ? `${timeoutMs}ms` : undefined,
   }
   const own = targets.filter((target) => target.requestHeaders !== undefined || target.responseHeaders !== undefined)

@@ -46,6 +46,7 @@ spec:
     - filters: [{ type: ExtensionRef }]
       backendRefs: [{ name: a, port: 80 }]
     - matches: [{ path: { type: Exact, value: /none } }]
+      retry: { codes: [503] }
 `,
     [
       'spec.rules[0].matches[0].path path-match:segments',
@@ -57,6 +58,34 @@ spec:
       'spec.rules[2].filters[0] route-errors',
       'spec.rules[3].matches[0].path path-match:exact',
       'spec.rules[3].backendRefs route-errors',
+      'spec.rules[3].retry route-retries',
+    ],
+  ],
+  [
+    `apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: { name: a }
+spec:
+  parentRefs: [{ group: '', kind: Service, name: a }]
+  rules:
+    - matches:
+        - { method: { service: a.B, method: C }, headers: [{ name: x, value: y, type: RegularExpression }] }
+        - { method: { service: a.B } }
+        - { method: { method: C } }
+        - { method: { type: RegularExpression, service: a.+, method: C } }
+      filters: [{ type: RequestMirror, requestMirror: { backendRef: { name: b, port: 80 } } }]
+      backendRefs: [{ name: a, port: 80, filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { remove: [x] } }] }]
+    - {}
+`,
+    [
+      'spec.rules[0].matches[0].method path-match:exact',
+      'spec.rules[0].matches[0].headers[0] header-match:regex',
+      'spec.rules[0].matches[1].method path-match:segments',
+      'spec.rules[0].matches[2].method path-match:regex',
+      'spec.rules[0].matches[3].method path-match:regex',
+      'spec.rules[0].filters[0] route-mirrors',
+      'spec.rules[0].backendRefs[0].filters route-target-headers',
+      'spec.rules[1].backendRefs route-errors',
     ],
   ],
   [

@@ -63,6 +63,8 @@ function asks(object: MeshObject): readonly Ask[] {
       return isOfKind(object, 'HTTPRouteGroup') ? object.spec.matches.flatMap(matchAsks) : []
     case 'HTTPRoute':
       return object.spec.rules.flatMap(routeRuleAsks)
+    case 'GRPCRoute':
+      return object.spec.rules.flatMap(callRuleAsks)
     case 'IngressBackend':
     case 'AccessControl':
       return object.spec.backends.map(({ port }, index) => [
@@ -167,22 +169,60 @@ function matchAsks(
 
 type RouteRule = KindMap['HTTPRoute']['spec']['rules'][number]
 
-function routeRuleAsks({ matches = [], filters = [], backendRefs = [] }: RouteRule, index: number): readonly Ask[] {
+function routeRuleAsks(
+  { matches = [], filters = [], backendRefs = [], retry }: RouteRule,
+  index: number,
+): readonly Ask[] {
   const at = `spec.rules[${index}]`
   return [
-    ...matches.flatMap(({ path, headers = [], queryParams }, place): readonly Ask[] => [
+    ...matches.flatMap(({ path, headers, queryParams }, place): readonly Ask[] => [
       [
         `${at}.matches[${place}].path`,
         `path-match:${pathTypes[path?.type ?? 'PathPrefix']}`,
         path !== undefined && path.value !== '/',
       ],
-      ...headers.map(({ type }, position): Ask => [
-        `${at}.matches[${place}].headers[${position}]`,
-        `header-match:${type === 'Exact' ? 'exact' : 'regex'}`,
-        true,
-      ]),
+      ...headerAsks(headers, `${at}.matches[${place}]`),
       [`${at}.matches[${place}].queryParams`, 'query-matches', queryParams],
     ]),
+    ...actionAsks({ filters, backendRefs }, at),
+    [`${at}.retry`, 'route-retries', retry],
+  ]
+}
+
+type CallRule = KindMap['GRPCRoute']['spec']['rules'][number]
+
+function callRuleAsks({ matches = [], filters = [], backendRefs = [] }: CallRule, index: number): readonly Ask[] {
+  const at = `spec.rules[${index}]`
+  return [
+    ...matches.flatMap(({ method, headers }, place): readonly Ask[] => [
+      [`${at}.matches[${place}].method`, `path-match:${callPathType(method)}`, method],
+      ...headerAsks(headers, `${at}.matches[${place}]`),
+    ]),
+    ...actionAsks({ filters, backendRefs }, at),
+  ]
+}
+
+/** How the path of a call is compared: a method alone is at the end of any path. */
+function callPathType(match: NonNullable<CallRule['matches']>[number]['method']): 'exact' | 'segments' | 'regex' {
+  const { type, service = '', method = '' } = match ?? {}
+  if (type === 'RegularExpression' || service === '') return 'regex'
+  return method === '' ? 'segments' : 'exact'
+}
+
+function headerAsks(headers: NonNullable<CallRule['matches']>[number]['headers'] = [], at: string): readonly Ask[] {
+  return headers.map(({ type }, position) => [
+    `${at}.headers[${position}]`,
+    `header-match:${type === 'Exact' ? 'exact' : 'regex'}`,
+    true,
+  ])
+}
+
+/** What filters and backends ask for. */
+function actionAsks(
+  { filters, backendRefs }: Required<Pick<CallRule, 'filters' | 'backendRefs'>>,
+  at: string,
+): readonly Ask[] {
+  return [
     // Requests of a rule with an unknown filter are answered with an error, and so are those that no backend is for.
     ...filters.map(({ type }, place): Ask => [`${at}.filters[${place}]`, filterFeatures[type] ?? 'route-errors', true]),
     [

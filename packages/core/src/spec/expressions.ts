@@ -27,7 +27,12 @@ export const namespaceExpressionBounds: ExpressionSums = Object.freeze({
 })
 
 /** Kinds that have expressions. */
-export const expressionKinds: readonly Kind[] = Object.freeze(['HTTPRoute', 'HTTPRouteGroup', 'UpstreamTrafficSetting'])
+export const expressionKinds: readonly Kind[] = Object.freeze([
+  'GRPCRoute',
+  'HTTPRoute',
+  'HTTPRouteGroup',
+  'UpstreamTrafficSetting',
+])
 
 /** An expression of a user, and where in its object it stands. */
 export interface Expression {
@@ -39,6 +44,7 @@ export interface Expression {
 export function expressionsOf(object: Pick<MeshObject, 'kind' | 'spec'>): readonly Expression[] {
   // The checks look at the kind alone, and the spec is that of the kind.
   const whole = object as MeshObject
+  if (isOfKind(whole, 'GRPCRoute')) return callExpressions(whole.spec)
   if (isOfKind(whole, 'HTTPRoute')) return gatewayExpressions(whole.spec)
   if (isOfKind(whole, 'HTTPRouteGroup')) return routeExpressions(whole.spec)
   if (isOfKind(whole, 'UpstreamTrafficSetting')) return settingExpressions(whole.spec)
@@ -108,11 +114,35 @@ function gatewayExpressions({ rules }: MeshObject<'HTTPRoute'>['spec']): readonl
     for (const [place, { path, headers = [], queryParams = [] }] of matches.entries()) {
       const at = ['spec', 'rules', index, 'matches', place]
       if (path?.type === 'RegularExpression') found.push({ path: [...at, 'path', 'value'], pattern: path.value })
-      for (const [name, list] of Object.entries({ headers, queryParams }))
-        for (const [position, { type, value }] of list.entries())
-          if (type === 'RegularExpression') found.push({ path: [...at, name, position, 'value'], pattern: value })
+      found.push(
+        ...valueExpressions(headers, [...at, 'headers']),
+        ...valueExpressions(queryParams, [...at, 'queryParams']),
+      )
     }
   return found
+}
+
+function callExpressions({ rules }: MeshObject<'GRPCRoute'>['spec']): readonly Expression[] {
+  const found: Expression[] = []
+  for (const [index, { matches = [] }] of rules.entries())
+    for (const [place, { method: { type, service = '', method = '' } = {}, headers = [] }] of matches.entries()) {
+      const at = ['spec', 'rules', index, 'matches', place]
+      if (type === 'RegularExpression')
+        for (const [name, pattern] of Object.entries({ service, method }))
+          if (pattern !== '') found.push({ path: [...at, 'method', name], pattern })
+      found.push(...valueExpressions(headers, [...at, 'headers']))
+    }
+  return found
+}
+
+type ValueMatches = NonNullable<
+  NonNullable<MeshObject<'GRPCRoute'>['spec']['rules'][number]['matches']>[number]['headers']
+>
+
+function valueExpressions(list: ValueMatches, at: FieldPath): readonly Expression[] {
+  return [...list.entries()].flatMap(([position, { type, value }]) =>
+    type === 'RegularExpression' ? [{ path: [...at, position, 'value'], pattern: value }] : [],
+  )
 }
 
 type Setting = MeshObject<'UpstreamTrafficSetting'>['spec']

@@ -60,6 +60,19 @@ export function objectRef(object: MeshObject): ObjectRef {
   return { kind: object.kind, namespace: object.metadata.namespace, name: object.metadata.name }
 }
 
+/** Kinds of the Gateway API that say where requests to a Service go. */
+export type GatewayRouteKind = 'HTTPRoute' | 'GRPCRoute'
+
+/** True for kinds of routes of the Gateway API. */
+export function isGatewayRouteKind(kind: string): kind is GatewayRouteKind {
+  return kind === 'HTTPRoute' || kind === 'GRPCRoute'
+}
+
+/** Narrows an object to a route of the Gateway API. */
+export function isGatewayRoute(object: MeshObject): object is MeshObject<GatewayRouteKind> {
+  return isGatewayRouteKind(object.kind)
+}
+
 /** Narrows an object to a kind. */
 export function isOfKind<K extends Kind>(object: MeshObject, kind: K): object is MeshObject<K> {
   return object.kind === kind

@@ -3,7 +3,7 @@ import type { ReferenceGrantSpec } from './schema/reference-grant.js'
 
 /** Kinds whose objects can change what workloads of other namespaces get. Those of the mesh itself have a switch in the MeshConfig. */
 export type CrossNamespaceKind =
-  'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain' | 'HTTPRoute'
+  'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain' | 'HTTPRoute' | 'GRPCRoute'
 
 /**
  * Kinds that are read in the namespace of the control plane although it takes no part in the mesh: those that concern every namespace from there, with
@@ -142,6 +142,7 @@ export const grantableReferences: readonly { readonly from: CrossNamespaceKind; 
   { from: 'AccessCert', to: 'IngressBackend' },
   { from: 'AccessCert', to: 'AccessControl' },
   { from: 'HTTPRoute', to: 'Service' },
+  { from: 'GRPCRoute', to: 'Service' },
 ]
 
 /** What comes of a rule about an Egress that it must not be about. */

@@ -1474,6 +1474,7 @@ describe('SpecRules', () => {
       'WorkloadInstance',
       // What is wrong with a route shows when policies are computed.
       'HTTPRoute',
+      'GRPCRoute',
     ]
     expect([...checkedKinds, ...never].sort()).toEqual(allKinds())
   })

@@ -6,7 +6,6 @@ import {
   cidr,
   count,
   credentialRef,
-  duration,
   hash,
   host,
   identity,
@@ -16,17 +15,7 @@ import {
   port,
   sortedList,
 } from './values.js'
-import { outboundRoute, routeMatch, targets } from './rules.js'
-
-const retryPolicy = fc.record(
-  {
-    retryOn: sortedList(fc.constantFrom('5xx', 'gateway-error', 'reset', 'connect-failure'), compareText),
-    numRetries: count,
-    perTryTimeoutMs: duration,
-    backoffBaseIntervalMs: duration,
-  },
-  { requiredKeys: ['retryOn', 'numRetries'] },
-)
+import { outboundRoute, retryPolicy, routeMatch, targets } from './rules.js'
 
 export const clientRulesPart: fc.Arbitrary<PartOf<'clientRules'>> = fc.record({
   kind: fc.constant('clientRules' as const),

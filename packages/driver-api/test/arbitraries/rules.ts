@@ -174,6 +174,16 @@ const redirectRoute = fc.record(
   },
   { requiredKeys: ['match', 'targets', 'timeoutMs', 'redirect'] },
 )
+export const retryPolicy = fc.record(
+  {
+    retryOn: sortedList(fc.constantFrom('5xx', 'gateway-error', 'reset', 'connect-failure'), compareText),
+    numRetries: count,
+    perTryTimeoutMs: duration,
+    backoffBaseIntervalMs: duration,
+  },
+  { requiredKeys: ['retryOn', 'numRetries'] },
+)
+
 const routeTargets = sortedList(
   fc.record({ upstream: name, weight: count, ...changedHeaders }, { requiredKeys: ['upstream', 'weight'] }),
   by('upstream'),
@@ -189,6 +199,7 @@ const succeedingRoute = fc.record(
     timeoutMs: fc.nat(60_000),
     ...changedHeaders,
     rewrite: fc.oneof(fc.record({ host }), fc.record({ path: pathChange })),
+    retries: retryPolicy,
   },
   { requiredKeys: ['match', 'targets', 'timeoutMs'] },
 )

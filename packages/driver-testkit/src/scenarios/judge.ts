@@ -52,9 +52,19 @@ function statusFaults(status: number | 'denied' | undefined, answer: CallAnswer)
 function codeFaults(code: number | 'denied' | undefined, answer: CallAnswer): readonly string[] {
   if (code === undefined) return []
   const fitting =
-    code === 'denied' ? answer.code === 7 || (answer.code === undefined && answer.status !== 200) : answer.code === code
+    code === 'denied'
+      ? answer.code === 7 || (answer.code === undefined && answer.status !== 200)
+      : (answer.code ?? codesOfHttp.get(answer.status)) === code
   return fitting ? [] : [`gRPC status ${answer.code ?? 'none'}, HTTP status ${said(answer)} instead of ${code}`]
 }
+
+/** What clients of gRPC make of an answer without a status of gRPC: UNIMPLEMENTED and UNAVAILABLE. */
+const codesOfHttp: ReadonlyMap<number, number> = new Map([
+  [404, 12],
+  [502, 14],
+  [503, 14],
+  [504, 14],
+])
 
 function said({ status, error, body }: CallAnswer): string {
   return `${status}${error === undefined ? '' : ` (${error})`}${status >= 400 && body !== undefined ? ` (${body.slice(0, 200)})` : ''}`

@@ -95,7 +95,9 @@ function isProtocol(appProtocol: string | undefined): appProtocol is Protocol {
 }
 
 function matchersOf({ kind, spec }: ScenarioObject): readonly RequiredFeature[] {
-  if (kind === 'HTTPRoute') return routeMatchersOf(spec as RouteSpec) // scenario files hold valid objects
+  // Scenario files hold valid objects.
+  if (kind === 'HTTPRoute') return routeMatchersOf(spec as RouteSpec)
+  if (kind === 'GRPCRoute') return callMatchersOf(spec as CallSpec)
   if (kind !== 'HTTPRouteGroup') return []
   const { matches = [] } = (spec ?? {}) as { readonly matches?: readonly HttpMatch[] }
   return matches.flatMap(({ pathRegex = '.*', headers = [] }): readonly RequiredFeature[] => [
@@ -127,8 +129,44 @@ function routeMatchersOf({ rules = [] }: RouteSpec): readonly RequiredFeature[] 
     .flatMap(({ matches = [] }) => matches)
     .flatMap(({ path, headers = [] }): readonly RequiredFeature[] => [
       ...(path === undefined || path.value === '/' ? [] : [routePaths[path.type ?? ''] ?? 'path-match:segments']),
-      ...headers.map(({ type }): RequiredFeature => `header-match:${type === 'RegularExpression' ? 'regex' : 'exact'}`),
+      ...headers.map(valueMatcherOf),
     ])
+}
+
+interface CallSpec {
+  readonly rules?: readonly {
+    readonly matches?: readonly {
+      readonly method?: { readonly type?: string; readonly service?: string; readonly method?: string }
+      readonly headers?: readonly { readonly type?: string }[]
+    }[]
+  }[]
+}
+
+function callMatchersOf({ rules = [] }: CallSpec): readonly RequiredFeature[] {
+  return rules
+    .flatMap(({ matches = [] }) => matches)
+    .flatMap(({ method, headers = [] }): readonly RequiredFeature[] => [
+      ...(method === undefined ? [] : [callMatcherOf(method)]),
+      ...headers.map(valueMatcherOf),
+    ])
+}
+
+/** A method alone is at the end of any path. */
+function callMatcherOf({
+  type,
+  service,
+  method,
+}: {
+  readonly type?: string
+  readonly service?: string
+  readonly method?: string
+}): RequiredFeature {
+  if (type === 'RegularExpression' || service === undefined) return 'path-match:regex'
+  return method === undefined ? 'path-match:segments' : 'path-match:exact'
+}
+
+function valueMatcherOf({ type }: { readonly type?: string }): RequiredFeature {
+  return type === 'RegularExpression' ? 'header-match:regex' : 'header-match:exact'
 }
 
 function typeOf(pattern: string): 'exact' | 'regex' {

@@ -45,6 +45,11 @@ describe('the status of a route', () => {
     expect([one?.[0], two?.[0]]).toEqual(['Accepted=True Accepted', 'Accepted=False NoMatchingParent'])
   })
 
+  it('says where routes of another kind hold', () => {
+    const [one, two] = conditions([problem('OSM_POLICY_ROUTE_CONFLICT', 'spec.parentRefs[0]')])
+    expect([one?.[0], two?.[0]]).toEqual(['Accepted=False Conflicted', 'Accepted=True Accepted'])
+  })
+
   it.each([
     ['OSM_POLICY_ROUTE_BACKEND', 'BackendNotFound'],
     ['OSM_SPEC_ROUTE_KIND', 'InvalidKind'],

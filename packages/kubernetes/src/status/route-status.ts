@@ -1,4 +1,4 @@
-import { isPlainObject, type MeshObject, type Problem, sameValue } from '@osm-ts/core'
+import { type GatewayRouteKind, isPlainObject, type MeshObject, type Problem, sameValue } from '@osm-ts/core'
 
 import { type Finding, findingsHold, nextConditions, type WantedParent } from './condition.js'
 
@@ -18,32 +18,41 @@ const unresolved: ReadonlyMap<string, string> = new Map([
   ['OSM_POLICY_ROUTE_PROTOCOL', 'UnsupportedProtocol'],
 ])
 
+/** Reasons for routes that are not attached to a parent, by code. The second is that of the mesh profile for a route of another kind that holds. */
+const unattachedReasons: ReadonlyMap<string, string> = new Map([
+  ['OSM_POLICY_ROUTE_PARENT', 'NoMatchingParent'],
+  ['OSM_POLICY_ROUTE_CONFLICT', 'Conflicted'],
+])
+
 /** What the status of a route should say of each Service that it is attached to; parents of other controllers are left out. */
 export function wantedParents(
-  route: MeshObject<'HTTPRoute'>,
+  route: MeshObject<GatewayRouteKind>,
   problems: readonly Problem[],
   programmed: Finding,
 ): readonly WantedParent[] {
   const errors = problems.filter(({ severity }) => severity === 'error')
   const resolved = resolution(errors.filter(({ code }) => unresolved.has(code)))
-  const invalid = errors.filter(({ code }) => !unresolved.has(code) && code !== 'OSM_POLICY_ROUTE_PARENT')
+  const invalid = errors.filter(({ code }) => !unresolved.has(code) && !unattachedReasons.has(code))
   return route.spec.parentRefs.flatMap((parentRef, index): readonly WantedParent[] => {
     if (parentRef.group !== '' || parentRef.kind !== 'Service') return []
     const unattached = errors.filter(
-      ({ code, field }) => code === 'OSM_POLICY_ROUTE_PARENT' && field === `spec.parentRefs[${index}]`,
+      ({ code, field }) => unattachedReasons.has(code) && field === `spec.parentRefs[${index}]`,
     )
     return [{ parentRef, findings: [...acceptance(route, unattached, invalid), resolved, programmed] }]
   })
 }
 
 function acceptance(
-  { spec }: MeshObject<'HTTPRoute'>,
+  { spec }: MeshObject<GatewayRouteKind>,
   unattached: readonly Problem[],
   invalid: readonly Problem[],
 ): readonly Finding[] {
   const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'the mesh uses the route' } as const
-  if (unattached.length > 0)
-    return [{ type: 'Accepted', status: 'False', reason: 'NoMatchingParent', message: words(unattached) }]
+  const [first] = unattached
+  if (first !== undefined) {
+    const reason = unattachedReasons.get(first.code) ?? 'NoMatchingParent'
+    return [{ type: 'Accepted', status: 'False', reason, message: words(unattached) }]
+  }
   if (invalid.length === 0) return [accepted]
   const isFilters = invalid.some(({ code }) => code === 'OSM_SPEC_ROUTE_FILTERS')
   const reason = isFilters ? 'IncompatibleFilters' : 'UnsupportedValue'

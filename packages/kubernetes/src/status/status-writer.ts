@@ -2,6 +2,7 @@ import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 import {
   type Clock,
   inTurns,
+  isGatewayRouteKind,
   type ObjectKey,
   parseObjectKey,
   pause,
@@ -274,7 +275,7 @@ export class StatusWriter {
     // What is of no namespace is of no mesh: leaders of several meshes would write over each other forever.
     if (nameOf(key).namespace === '') return 'none'
     // The status of a route has no place for what is wrong with it as a whole.
-    if (kindOf(key) === 'HTTPRoute' && served.object === undefined) return 'none'
+    if (isGatewayRouteKind(kindOf(key)) && served.object === undefined) return 'none'
     return served.hasStatus ? (this.#forms.get(formKey(key, served)) ?? 'conditions') : 'none'
   }
 }

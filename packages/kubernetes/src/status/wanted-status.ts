@@ -1,5 +1,5 @@
 import { compareText } from '@osm-ts/driver-api/policy'
-import { isOfKind, type MeshObject, type ObjectRef, type Problem, type ProxyStatus } from '@osm-ts/core'
+import { isGatewayRoute, type MeshObject, type ObjectRef, type Problem, type ProxyStatus } from '@osm-ts/core'
 
 import type { Finding, WantedStatus } from './condition.js'
 import { wantedParents } from './route-status.js'
@@ -64,9 +64,7 @@ export function wantedStatus({ kind, object, generation, problems, refusals }: S
     findings,
     currentStatus: fault === undefined ? 'committed' : 'error',
     reason: fault === undefined ? COMMITTED : fault.message,
-    ...(object !== undefined && isOfKind(object, 'HTTPRoute')
-      ? { parents: wantedParents(object, problems, programmed) }
-      : {}),
+    ...(object !== undefined && isGatewayRoute(object) ? { parents: wantedParents(object, problems, programmed) } : {}),
   }
 }
 

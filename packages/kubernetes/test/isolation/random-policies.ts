@@ -77,22 +77,27 @@ export const anyTrafficSplit: Maker = (place) =>
     }),
   })
 
-export const anyHTTPRoute: Maker = (place) => {
-  const service = fc.record({
-    group: fc.constant(''),
-    kind: fc.constant('Service'),
-    name: serviceOf(place),
-    namespace: namespaceIn(place),
-  })
-  const backend = service.map((reference) => ({ ...reference, port: 80 }))
-  return manifest(GATEWAY, 'HTTPRoute', place, {
-    name: numbered('rt'),
-    spec: fc.record({
-      parentRefs: fc.array(service, { minLength: 1, maxLength: 2 }),
-      rules: fc.array(fc.record({ backendRefs: fc.array(backend, { maxLength: 2 }) }), { minLength: 1, maxLength: 2 }),
-    }),
-  })
-}
+export const anyGatewayRoute =
+  (kind: 'HTTPRoute' | 'GRPCRoute'): Maker =>
+  (place) => {
+    const service = fc.record({
+      group: fc.constant(''),
+      kind: fc.constant('Service'),
+      name: serviceOf(place),
+      namespace: namespaceIn(place),
+    })
+    const backend = service.map((reference) => ({ ...reference, port: 80 }))
+    return manifest(GATEWAY, kind, place, {
+      name: numbered('rt'),
+      spec: fc.record({
+        parentRefs: fc.array(service, { minLength: 1, maxLength: 2 }),
+        rules: fc.array(fc.record({ backendRefs: fc.array(backend, { maxLength: 2 }) }), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+      }),
+    })
+  }
 
 const mtls = (place: Place) =>
   fc.oneof(
@@ -315,6 +320,7 @@ const groups: Readonly<Record<string, string>> = {
   PluginChain: 'plugin.flomesh.io',
   IngressBackend: 'policy.openservicemesh.io',
   HTTPRoute: 'gateway.networking.k8s.io',
+  GRPCRoute: 'gateway.networking.k8s.io',
 }
 const targets: readonly (readonly [string, string])[] = [
   ['', 'ServiceAccount'],
@@ -348,7 +354,9 @@ export const anyGatewayReferenceGrant: Maker = (place) =>
     name: numbered('gg'),
     spec: fc.record({
       from: fc.array(
-        namespaceIn(place).map((namespace) => ({ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', namespace })),
+        fc
+          .tuple(fc.constantFrom('HTTPRoute', 'GRPCRoute'), namespaceIn(place))
+          .map(([kind, namespace]) => ({ group: 'gateway.networking.k8s.io', kind, namespace })),
         { minLength: 1, maxLength: 2 },
       ),
       to: fc.constant([{ group: '', kind: 'Service' }]),

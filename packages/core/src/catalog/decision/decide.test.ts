@@ -153,6 +153,19 @@ describe('decide on splits, accounts and modes', () => {
     expect(backends({ port: 9001 })).toEqual(['site'])
   })
 
+  it('follows GRPCRoutes by the path of a call, and no HTTPRoute of the same port', () => {
+    const library = mesh('grpc-route')
+    const backends = (path: string, port = 7070) =>
+      ask(library, 'street/reader', 'shop/books', { port, path, method: 'POST' }).decisions.map(
+        ({ service }) => service.name,
+      )
+    expect(backends('/shop.Books/List')).toEqual(['books-next'])
+    expect(backends('/shop.Bookshelf/List')).toEqual(['books-next'])
+    expect(backends('/any.Health/Check')).toEqual(['stock', 'books-next', 'books'])
+    expect(backends('/shop.Other/List')).toEqual(['books'])
+    expect(backends('/', 80)).toEqual(['books'])
+  })
+
   it('says so when the answer differs between accounts behind one service', () => {
     const decision = ask(mesh('several-services'), 'shop/guest', 'shop/front', { port: 80 })
     expect(decision.decisions.map(({ account: { name }, allowed }) => [name, allowed])).toEqual([

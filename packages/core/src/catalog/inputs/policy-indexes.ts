@@ -28,6 +28,9 @@ export interface IndexedBy {
   readonly routesByParent: KindMap['HTTPRoute']
   readonly routesByConsumer: KindMap['HTTPRoute']
   readonly routesByBackend: KindMap['HTTPRoute']
+  readonly grpcRoutesByParent: KindMap['GRPCRoute']
+  readonly grpcRoutesByConsumer: KindMap['GRPCRoute']
+  readonly grpcRoutesByBackend: KindMap['GRPCRoute']
   readonly ingressByService: KindMap['IngressBackend']
   readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
@@ -66,6 +69,9 @@ const indexDefinitions: IndexDefinitions = {
   routesByParent: { kind: 'HTTPRoute', keysOf: (route) => names(parentsOf(route)) },
   routesByConsumer: { kind: 'HTTPRoute', keysOf: consumersOf },
   routesByBackend: { kind: 'HTTPRoute', keysOf: (route) => names(routeBackendsOf(route)) },
+  grpcRoutesByParent: { kind: 'GRPCRoute', keysOf: (route) => names(parentsOf(route)) },
+  grpcRoutesByConsumer: { kind: 'GRPCRoute', keysOf: consumersOf },
+  grpcRoutesByBackend: { kind: 'GRPCRoute', keysOf: (route) => names(routeBackendsOf(route)) },
   ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
@@ -103,6 +109,9 @@ export class PolicyIndexes {
       routesByParent: create(indexDefinitions.routesByParent.keysOf),
       routesByConsumer: create(indexDefinitions.routesByConsumer.keysOf),
       routesByBackend: create(indexDefinitions.routesByBackend.keysOf),
+      grpcRoutesByParent: create(indexDefinitions.grpcRoutesByParent.keysOf),
+      grpcRoutesByConsumer: create(indexDefinitions.grpcRoutesByConsumer.keysOf),
+      grpcRoutesByBackend: create(indexDefinitions.grpcRoutesByBackend.keysOf),
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
@@ -125,6 +134,7 @@ export class PolicyIndexes {
     const splits = edited('TrafficSplit')
     const gateways = edited('EgressGateway')
     const routes = edited('HTTPRoute')
+    const grpcRoutes = edited('GRPCRoute')
     const { targetsByDestination, targetsBySource, splitsByApex, splitsByBackend } = this.#indexes
     return new PolicyIndexes({
       targetsByDestination: targetsByDestination.with(targets),
@@ -134,6 +144,9 @@ export class PolicyIndexes {
       routesByParent: this.#indexes.routesByParent.with(routes),
       routesByConsumer: this.#indexes.routesByConsumer.with(routes),
       routesByBackend: this.#indexes.routesByBackend.with(routes),
+      grpcRoutesByParent: this.#indexes.grpcRoutesByParent.with(grpcRoutes),
+      grpcRoutesByConsumer: this.#indexes.grpcRoutesByConsumer.with(grpcRoutes),
+      grpcRoutesByBackend: this.#indexes.grpcRoutesByBackend.with(grpcRoutes),
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),

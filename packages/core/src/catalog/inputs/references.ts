@@ -1,6 +1,6 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import type { KindMap } from '../../spec/index.js'
+import type { GatewayRouteKind, KindMap } from '../../spec/index.js'
 import type { NamespacedName } from '../policy/parts/keys.js'
 
 /** RFC 1035, section 2.3.4. */
@@ -36,14 +36,14 @@ export function backendsOf(split: KindMap['TrafficSplit']): readonly MeshService
 }
 
 /** Services of its own namespace that a route is attached to, in the order of the object. */
-export function parentsOf({ metadata, spec }: KindMap['HTTPRoute']): readonly MeshService[] {
+export function parentsOf({ metadata, spec }: KindMap[GatewayRouteKind]): readonly MeshService[] {
   return spec.parentRefs
     .filter((parent) => isService(parent) && (parent.namespace ?? metadata.namespace) === metadata.namespace)
     .map(({ name }) => ({ namespace: metadata.namespace, name }))
 }
 
 /** The namespace of a route that says how its own workloads call Services of others; none for other routes. */
-export function consumersOf({ metadata, spec }: KindMap['HTTPRoute']): readonly string[] {
+export function consumersOf({ metadata, spec }: KindMap[GatewayRouteKind]): readonly string[] {
   const isOfOthers = spec.parentRefs.some(
     (parent) => isService(parent) && (parent.namespace ?? metadata.namespace) !== metadata.namespace,
   )
@@ -51,7 +51,7 @@ export function consumersOf({ metadata, spec }: KindMap['HTTPRoute']): readonly 
 }
 
 /** Services that get requests or copies from a route, in the order of the object; a service may be named more than once. */
-export function routeBackendsOf({ metadata, spec }: KindMap['HTTPRoute']): readonly MeshService[] {
+export function routeBackendsOf({ metadata, spec }: KindMap[GatewayRouteKind]): readonly MeshService[] {
   return spec.rules.flatMap(({ backendRefs = [], filters = [] }) =>
     [...backendRefs, ...filters.flatMap(({ requestMirror }) => requestMirror?.backendRef ?? [])]
       .filter(isService)

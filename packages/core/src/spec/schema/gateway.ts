@@ -21,6 +21,12 @@ const HeaderModifierSchema = (description: string) =>
     ),
   )
 
+/** Filters that change headers, by what each says. */
+const headerModifiers = {
+  requestHeaderModifier: HeaderModifierSchema('Changes of request headers.'),
+  responseHeaderModifier: HeaderModifierSchema('Changes of response headers.'),
+}
+
 const PathModifierSchema = (description: string) =>
   Type.Optional(
     struct(
@@ -45,14 +51,36 @@ const BackendObjectSchema = {
   port: Type.Optional(portNumber('Port of the Service; required.')),
 }
 
+const mirror = {
+  requestMirror: Type.Optional(
+    struct(
+      {
+        backendRef: struct(BackendObjectSchema, 'The Service that gets copies.'),
+        percent: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of requests that are copied.' }),
+        ),
+        fraction: Type.Optional(
+          struct(
+            {
+              numerator: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Numerator.' }),
+              denominator: Type.Integer({ minimum: 1, maximum: maxCount, default: 100, description: 'Denominator.' }),
+            },
+            'Fraction of requests that are copied.',
+          ),
+        ),
+      },
+      'Sends copies of requests to another Service.',
+    ),
+  ),
+}
+
 const FilterSchema = struct(
   {
     type: Type.String({
       description:
         'RequestHeaderModifier, ResponseHeaderModifier, RequestRedirect, URLRewrite or RequestMirror. Requests of a rule with another filter are answered 500.',
     }),
-    requestHeaderModifier: HeaderModifierSchema('Changes of request headers.'),
-    responseHeaderModifier: HeaderModifierSchema('Changes of response headers.'),
+    ...headerModifiers,
     requestRedirect: Type.Optional(
       struct(
         {
@@ -74,31 +102,7 @@ const FilterSchema = struct(
         'Changes host and path before requests are sent on.',
       ),
     ),
-    requestMirror: Type.Optional(
-      struct(
-        {
-          backendRef: struct(BackendObjectSchema, 'The Service that gets copies.'),
-          percent: Type.Optional(
-            Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of requests that are copied.' }),
-          ),
-          fraction: Type.Optional(
-            struct(
-              {
-                numerator: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Numerator.' }),
-                denominator: Type.Integer({
-                  minimum: 1,
-                  maximum: maxCount,
-                  default: 100,
-                  description: 'Denominator.',
-                }),
-              },
-              'Fraction of requests that are copied.',
-            ),
-          ),
-        },
-        'Sends copies of requests to another Service.',
-      ),
-    ),
+    ...mirror,
   },
   'A step in processing requests or responses.',
 )
@@ -107,10 +111,9 @@ const BackendFilterSchema = struct(
   {
     type: Type.String({
       description:
-        'RequestHeaderModifier or ResponseHeaderModifier. The share of a backend with another filter is answered 500.',
+        'RequestHeaderModifier or ResponseHeaderModifier. The share of a backend with another filter is answered with an error.',
     }),
-    requestHeaderModifier: HeaderModifierSchema('Changes of request headers.'),
-    responseHeaderModifier: HeaderModifierSchema('Changes of response headers.'),
+    ...headerModifiers,
   },
   'A step in processing the requests or responses of one backend.',
 )
@@ -128,6 +131,12 @@ const ValueMatchSchema = (what: string) =>
     `A condition on a ${what}.`,
   )
 
+const matchedHeaders = {
+  headers: Type.Optional(
+    Type.Array(ValueMatchSchema('header'), { maxItems: 16, description: 'Conditions on headers; all must hold.' }),
+  ),
+}
+
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'] as const
 
 const MatchSchema = struct(
@@ -143,9 +152,7 @@ const MatchSchema = struct(
         'A condition on the path.',
       ),
     ),
-    headers: Type.Optional(
-      Type.Array(ValueMatchSchema('header'), { maxItems: 16, description: 'Conditions on headers; all must hold.' }),
-    ),
+    ...matchedHeaders,
     queryParams: Type.Optional(
       Type.Array(ValueMatchSchema('query parameter'), {
         maxItems: 16,
@@ -172,20 +179,48 @@ const ParentRefSchema = struct(
   'Something that the route is attached to.',
 )
 
+const backends = {
+  backendRefs: Type.Optional(
+    Type.Array(
+      struct(
+        {
+          ...BackendObjectSchema,
+          weight: Type.Integer({
+            default: 1,
+            minimum: 0,
+            maximum: 1_000_000,
+            description: 'Share of requests, relative to the sum of all weights.',
+          }),
+          filters: Type.Optional(
+            Type.Array(BackendFilterSchema, { maxItems: 16, description: 'Filters of this share.' }),
+          ),
+        },
+        'A Service that gets a share of the requests.',
+      ),
+      { maxItems: 16, description: 'Where requests are sent. Without any, they are answered with an error.' },
+    ),
+  ),
+}
+
+/** What routes of all kinds say beside their rules. */
+const attachment = {
+  parentRefs: Type.Array(ParentRefSchema, {
+    default: [],
+    maxItems: 32,
+    description: 'What the route is attached to.',
+  }),
+  hostnames: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 16,
+      description: 'Not read for Services, whose own host names are called.',
+    }),
+  ),
+}
+
 /** gateway.networking.k8s.io HTTPRoute, as far as the mesh reads it. */
 export const HTTPRouteSpecSchema = struct(
   {
-    parentRefs: Type.Array(ParentRefSchema, {
-      default: [],
-      maxItems: 32,
-      description: 'What the route is attached to.',
-    }),
-    hostnames: Type.Optional(
-      Type.Array(Type.String(), {
-        maxItems: 16,
-        description: 'Not read for Services, whose own host names are called.',
-      }),
-    ),
+    ...attachment,
     rules: Type.Array(
       struct(
         {
@@ -196,26 +231,7 @@ export const HTTPRouteSpecSchema = struct(
             }),
           ),
           filters: Type.Optional(Type.Array(FilterSchema, { maxItems: 16, description: 'Filters of the rule.' })),
-          backendRefs: Type.Optional(
-            Type.Array(
-              struct(
-                {
-                  ...BackendObjectSchema,
-                  weight: Type.Integer({
-                    default: 1,
-                    minimum: 0,
-                    maximum: 1_000_000,
-                    description: 'Share of requests, relative to the sum of all weights.',
-                  }),
-                  filters: Type.Optional(
-                    Type.Array(BackendFilterSchema, { maxItems: 16, description: 'Filters of this share.' }),
-                  ),
-                },
-                'A Service that gets a share of the requests.',
-              ),
-              { maxItems: 16, description: 'Where requests are sent. Without any, they are answered 500.' },
-            ),
-          ),
+          ...backends,
           timeouts: Type.Optional(
             struct(
               {
@@ -223,10 +239,29 @@ export const HTTPRouteSpecSchema = struct(
                   Type.String({ description: 'Longest time until the response is complete; 0s means none.' }),
                 ),
                 backendRequest: Type.Optional(
-                  Type.String({ description: 'The same for one backend. The shorter of both counts.' }),
+                  Type.String({ description: 'The same for one attempt. Without retry, the shorter of both counts.' }),
                 ),
               },
               'Timeouts of the rule.',
+            ),
+          ),
+          retry: Type.Optional(
+            struct(
+              {
+                codes: Type.Optional(
+                  Type.Array(Type.Integer({ minimum: 400, maximum: 599, description: 'A status.' }), {
+                    maxItems: 200,
+                    description: 'Statuses of responses whose requests are sent again.',
+                  }),
+                ),
+                attempts: Type.Optional(
+                  Type.Integer({ minimum: 1, maximum: maxCount, description: 'Most repetitions; 1 if absent.' }),
+                ),
+                backoff: Type.Optional(
+                  Type.String({ description: "Base of the pauses between attempts; the sidecar's own if absent." }),
+                ),
+              },
+              'When requests of the rule are sent again. Those that get no response always are.',
             ),
           ),
         },
@@ -237,6 +272,65 @@ export const HTTPRouteSpecSchema = struct(
   },
   'Routes HTTP requests to a Service of the mesh.',
 )
+
+const MethodMatchSchema = struct(
+  {
+    type: oneOf(
+      valueMatchTypes,
+      'How service and method are compared. Regular expressions are RE2 and match all of it.',
+      {
+        default: 'Exact',
+      },
+    ),
+    service: Type.Optional(
+      Type.String({ description: 'Service with its package, such as shop.Books; any if absent or empty.' }),
+    ),
+    method: Type.Optional(Type.String({ description: 'Method; any if absent or empty.' })),
+  },
+  'A condition on service and method. At least one of both is required.',
+)
+
+const CallMatchSchema = struct(
+  { method: Type.Optional(MethodMatchSchema), ...matchedHeaders },
+  'Conditions on a call; all must hold.',
+)
+
+const CallFilterSchema = struct(
+  {
+    type: Type.String({
+      description:
+        'RequestHeaderModifier, ResponseHeaderModifier or RequestMirror. Calls of a rule with another filter are answered with status UNAVAILABLE.',
+    }),
+    ...headerModifiers,
+    ...mirror,
+  },
+  'A step in processing calls or their answers.',
+)
+
+/** gateway.networking.k8s.io GRPCRoute, as far as the mesh reads it. */
+export const GRPCRouteSpecSchema = struct(
+  {
+    ...attachment,
+    rules: Type.Array(
+      struct(
+        {
+          matches: Type.Optional(
+            Type.Array(CallMatchSchema, {
+              maxItems: 64,
+              description: 'Calls of the rule: those that one of these matches; all if absent or empty.',
+            }),
+          ),
+          filters: Type.Optional(Type.Array(CallFilterSchema, { maxItems: 16, description: 'Filters of the rule.' })),
+          ...backends,
+        },
+        'What happens to some calls.',
+      ),
+      { default: [{}], maxItems: 16, description: 'Rules of the route.' },
+    ),
+  },
+  'Routes gRPC calls to a Service of the mesh.',
+)
+
 /** Spec of an HTTPRoute. */
 export type HTTPRouteSpec = Spec<typeof HTTPRouteSpecSchema>
 /** A rule of an HTTPRoute. */
@@ -245,5 +339,11 @@ export type HTTPRouteRule = HTTPRouteSpec['rules'][number]
 export type HTTPRouteMatch = NonNullable<HTTPRouteRule['matches']>[number]
 /** A filter of an HTTPRoute. */
 export type HTTPRouteFilter = NonNullable<HTTPRouteRule['filters']>[number]
-/** A reference to a backend in an HTTPRoute. */
+/** A reference to a backend in a route. */
 export type HTTPBackendRef = NonNullable<HTTPRouteRule['backendRefs']>[number]
+/** Spec of a GRPCRoute. */
+export type GRPCRouteSpec = Spec<typeof GRPCRouteSpecSchema>
+/** A rule of a GRPCRoute. */
+export type GRPCRouteRule = GRPCRouteSpec['rules'][number]
+/** A match of a GRPCRoute. */
+export type GRPCRouteMatch = NonNullable<GRPCRouteRule['matches']>[number]

@@ -4,7 +4,7 @@ import type { Spec } from './common.js'
 import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from './core-v1.js'
 import { ExternalWorkloadSpecSchema } from './external-workload.js'
 import { MeshConfigSpecSchema } from './mesh-config.js'
-import { HTTPRouteSpecSchema } from './gateway.js'
+import { GRPCRouteSpecSchema, HTTPRouteSpecSchema } from './gateway.js'
 import { MeshRootCertificateSpecSchema } from './mesh-root-certificate.js'
 import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
 import { PluginChainSpecSchema, PluginConfigSpecSchema, PluginSpecSchema } from './plugin.js'
@@ -107,6 +107,7 @@ export const kindDefinitions = {
     also: ['v1beta1'],
     foreign: true,
   }),
+  GRPCRoute: define('gateway.networking.k8s.io/v1', 'grpcroutes', GRPCRouteSpecSchema, { foreign: true }),
   GatewayReferenceGrant: define('gateway.networking.k8s.io/v1', 'referencegrants', ReferenceGrantSpecSchema, {
     also: ['v1beta1'],
     foreign: true,

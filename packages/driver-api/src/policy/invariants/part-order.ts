@@ -149,6 +149,7 @@ function checkRoutes(routes: readonly OutboundRoute[], issues: IssueList): void 
       checkHeaderChanges(target, place('targets', position))
     })
     sorted(route.mirrors, by('upstream'), place('mirrors'))
+    texts(route.retries?.retryOn, place('retries', 'retryOn'))
   })
 }
 

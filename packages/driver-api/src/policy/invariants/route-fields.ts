@@ -24,7 +24,10 @@ function checkRoute(route: OutboundRoute, issues: IssueList): void {
   checkPath(route, redirect?.path, issues.below('redirect', 'path'))
   checkPath(route, rewrite?.path, issues.below('rewrite', 'path'))
   if (redirect === undefined) return
-  const sendsOn = targets.length > 0 || errorWeight > 0 || rewrite !== undefined || route.mirrors !== undefined
+  const sendsOn =
+    targets.length > 0 ||
+    errorWeight > 0 ||
+    [rewrite, route.mirrors, route.retries].some((member) => member !== undefined)
   issues.expect(
     !sendsOn && route.requestHeaders === undefined,
     '/redirect',

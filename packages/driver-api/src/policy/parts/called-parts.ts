@@ -1,5 +1,11 @@
 import type { MeshService, Principal, ServiceIdentity } from '../../identity.js'
-import type { ActiveHealthCheck, ConnectionLimits, LoadBalancing, StatisticalCircuitBreaker } from './limits.js'
+import type {
+  ActiveHealthCheck,
+  ConnectionLimits,
+  LoadBalancing,
+  RetryPolicy,
+  StatisticalCircuitBreaker,
+} from './limits.js'
 import type { OutboundMatch } from './matching.js'
 import type { CredentialRef, HttpHeader, Locality, Protocol, SocketAddress } from './values.js'
 
@@ -91,6 +97,8 @@ export interface OutboundRoute {
   readonly rewrite?: RouteRewrite
   /** Copies of requests, as they are sent on. Sorted by upstream, never empty. */
   readonly mirrors?: readonly RouteMirror[]
+  /** When requests are sent again, in place of what the client rules of a caller say. `timeoutMs` is about all attempts together. */
+  readonly retries?: RetryPolicy
 }
 
 /** Where traffic to a called service goes. */

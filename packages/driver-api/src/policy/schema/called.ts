@@ -85,6 +85,7 @@ const outboundRouteSchema = closed({
   mirrors: Type.Optional(
     list(closed({ upstream: nameSchema, perMillion: Type.Integer({ minimum: 1, maximum: 1_000_000 }) }), 1),
   ),
+  retries: Type.Optional(retryPolicySchema),
 })
 const routes = list(outboundRouteSchema)
 

@@ -139,7 +139,7 @@ export function weightedRoute(
 const notFoundCodes = { 500: NotFoundCode.INTERNAL_SERVER_ERROR, 503: NotFoundCode.SERVICE_UNAVAILABLE } as const
 
 function routeAction(
-  { match, targets, timeoutMs, errorWeight = 0, errorStatus, redirect, rewrite, mirrors }: OutboundRoute,
+  { match, targets, timeoutMs, errorWeight = 0, errorStatus, redirect, rewrite, mirrors, retries }: OutboundRoute,
   breakers: BreakersByCluster,
   givenHost: string | undefined,
 ): NonNullable<RouteInit['action']> {
@@ -160,6 +160,7 @@ function routeAction(
       ...(givenHost === undefined ? {} : { hostRewriteSpecifier: oneOf('hostRewriteLiteral', givenHost) }),
       ...rewriteFields(rewrite, match),
       requestMirrorPolicies: mirrorPolicies(mirrors),
+      ...(retries === undefined ? {} : { retryPolicy: retryPolicy(retries) }),
       // Only clusters that balance by hash look at it.
       hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],
     },

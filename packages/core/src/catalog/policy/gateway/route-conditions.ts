@@ -8,28 +8,43 @@ import {
 
 import { isMatchedHeaderName, type HTTPRouteMatch } from '../../../spec/index.js'
 import { patternFault } from '../problems/pattern.js'
+import { httpRank, type Rank } from './route-order.js'
 import type { RuleFaults } from './rule-faults.js'
 
 type ValueMatch = NonNullable<HTTPRouteMatch['headers']>[number]
+
+/** Requests of a rule, and their place among those of other rules. */
+export interface RoutedRequests {
+  readonly match: OutboundMatch
+  readonly rank: Rank
+}
 
 /**
  * The conditions of a match in the terms of the policy; undefined if one cannot be used: without it the match would hold for more requests than was
  * written down.
  */
-export function routeConditions(source: HTTPRouteMatch, field: string, faults: RuleFaults): OutboundMatch | undefined {
+export function routeConditions(source: HTTPRouteMatch, field: string, faults: RuleFaults): RoutedRequests | undefined {
   const before = faults.count
   const path = pathCondition(source.path, `${field}.path`, faults)
-  const headers = valueConditions(source.headers, `${field}.headers`, faults, true).map(
-    ({ name, match }): HeaderMatch => ({ name, match }),
-  )
+  const headers = headerConditions(source.headers, `${field}.headers`, faults)
   const queryParameters = valueConditions(source.queryParams, `${field}.queryParams`, faults, false)
   if (faults.count > before) return undefined
-  return {
+  const match: OutboundMatch = {
     ...(path === undefined ? {} : { path }),
     ...(source.method === undefined ? {} : { methods: [source.method] }),
     ...(headers.length === 0 ? {} : { headers }),
     ...(queryParameters.length === 0 ? {} : { queryParameters }),
   }
+  return { match, rank: httpRank(match) }
+}
+
+/** Conditions on headers. */
+export function headerConditions(
+  sources: readonly ValueMatch[] | undefined,
+  field: string,
+  faults: RuleFaults,
+): readonly HeaderMatch[] {
+  return valueConditions(sources, field, faults, true).map(({ name, match }): HeaderMatch => ({ name, match }))
 }
 
 function pathCondition(path: HTTPRouteMatch['path'], field: string, faults: RuleFaults): RoutedPathMatch | undefined {

@@ -31,8 +31,11 @@ export interface TranslatedFilters {
 /** Where filters are written down. */
 export interface FilterPlace {
   readonly field: string
-  /** The conditions of the rule; undefined for filters of a backend, which change headers only. */
-  readonly matches: readonly HTTPRouteMatch[] | undefined
+  /** What the place takes; others are reported with `otherwise`. */
+  readonly types: ReadonlySet<FilterType>
+  readonly otherwise: string
+  /** Conditions of the rule, for changes of paths. */
+  readonly matches?: readonly HTTPRouteMatch[]
 }
 
 /** Members by which each type says what it does. */
@@ -45,46 +48,60 @@ const members = {
 } as const
 type FilterType = keyof typeof members
 
+/** Filters of a rule of an HTTPRoute. */
+export const httpRuleFilters: Pick<FilterPlace, 'types' | 'otherwise'> = {
+  // The keys of the table are its types.
+  types: new Set(Object.keys(members) as FilterType[]),
+  otherwise: 'the mesh does not know it',
+}
+/** Filters of a rule of a GRPCRoute. */
+export const grpcRuleFilters: Pick<FilterPlace, 'types' | 'otherwise'> = {
+  types: new Set<FilterType>(['RequestHeaderModifier', 'ResponseHeaderModifier', 'RequestMirror']),
+  otherwise: 'GRPCRoutes have header modifiers and mirrors only',
+}
+/** Filters of one backend. */
+export const backendFilters: Pick<FilterPlace, 'types' | 'otherwise'> = {
+  types: new Set<FilterType>(['RequestHeaderModifier', 'ResponseHeaderModifier']),
+  otherwise: 'a backend takes header modifiers only',
+}
+
 /** Translates filters. What a filter says is used as a whole or not at all. */
 export function translateFilters(
   filters: readonly HTTPRouteFilter[] = [],
-  { field, matches }: FilterPlace,
+  place: FilterPlace,
   faults: RuleFaults,
 ): TranslatedFilters {
+  const { field, types, otherwise } = place
   const seen = new Set<FilterType>()
   const mirrors: MirrorFilter[] = []
   let changes: FilterChanges = {}
   for (const [index, filter] of filters.entries()) {
-    const place = `${field}[${index}]`
-    const type = supportedType(filter, matches !== undefined)
+    const at = `${field}[${index}]`
+    const type = supportedType(filter, types)
     if (type === undefined) {
-      const allowed = matches === undefined ? 'a backend takes header modifiers only' : 'the mesh does not know it'
-      faults.add('OSM_SPEC_ROUTE_VALUE', `${place}.type`, `filter ${filter.type} cannot be used: ${allowed}`)
+      faults.add('OSM_SPEC_ROUTE_VALUE', `${at}.type`, `filter ${filter.type} cannot be used: ${otherwise}`)
       continue
     }
     if (filter[members[type]] === undefined) {
-      faults.add('OSM_SPEC_ROUTE_VALUE', `${place}.${members[type]}`, `is missing: the type is ${type}`)
+      faults.add('OSM_SPEC_ROUTE_VALUE', `${at}.${members[type]}`, `is missing: the type is ${type}`)
       continue
     }
     if (seen.has(type) && type !== 'RequestMirror') {
-      faults.add('OSM_SPEC_ROUTE_FILTERS', `${place}.type`, `there is a filter ${type} already`)
+      faults.add('OSM_SPEC_ROUTE_FILTERS', `${at}.type`, `there is a filter ${type} already`)
       continue
     }
     seen.add(type)
     if (filter.requestMirror !== undefined && type === 'RequestMirror')
-      mirrors.push({ mirror: filter.requestMirror, field: `${place}.requestMirror` })
-    else changes = { ...changes, ...changesOf(type, filter, { field: place, matches }, faults) }
+      mirrors.push({ mirror: filter.requestMirror, field: `${at}.requestMirror` })
+    else changes = { ...changes, ...changesOf(type, filter, { ...place, field: at }, faults) }
   }
   if (seen.has('RequestRedirect') && (seen.has('URLRewrite') || seen.has('RequestMirror')))
     faults.add('OSM_SPEC_ROUTE_FILTERS', field, 'a redirect cannot be used together with URLRewrite or RequestMirror')
   return { changes, mirrors }
 }
 
-function supportedType({ type }: HTTPRouteFilter, isRule: boolean): FilterType | undefined {
-  if (!Object.hasOwn(members, type)) return undefined
-  // It is one of the keys.
-  const known = type as FilterType
-  return isRule || known === 'RequestHeaderModifier' || known === 'ResponseHeaderModifier' ? known : undefined
+function supportedType({ type }: HTTPRouteFilter, types: ReadonlySet<FilterType>): FilterType | undefined {
+  return [...types].find((known) => known === type)
 }
 
 function changesOf(type: FilterType, filter: HTTPRouteFilter, place: FilterPlace, faults: RuleFaults): FilterChanges {
@@ -160,14 +177,15 @@ const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308] satisfies 
 
 function redirect(
   source: HTTPRouteFilter['requestRedirect'],
-  { field, matches }: FilterPlace,
+  place: FilterPlace,
   faults: RuleFaults,
 ): RouteRedirect | undefined {
   if (source === undefined) return undefined
+  const { field } = place
   const { scheme, hostname, port, statusCode } = source
   const at = `${field}.requestRedirect`
   const host = hostName(hostname, `${at}.hostname`, faults)
-  const path = pathChange(source.path, { field: `${at}.path`, matches }, faults)
+  const path = pathChange(source.path, { ...place, field: `${at}.path` }, faults)
   if (!redirectStatuses.includes(statusCode)) {
     faults.add(
       'OSM_SPEC_ROUTE_VALUE',
@@ -188,12 +206,12 @@ function redirect(
 
 function rewrite(
   source: HTTPRouteFilter['urlRewrite'],
-  { field, matches }: FilterPlace,
+  place: FilterPlace,
   faults: RuleFaults,
 ): RouteRewrite | undefined {
-  const at = `${field}.urlRewrite`
+  const at = `${place.field}.urlRewrite`
   const host = hostName(source?.hostname, `${at}.hostname`, faults)
-  const path = pathChange(source?.path, { field: `${at}.path`, matches }, faults)
+  const path = pathChange(source?.path, { ...place, field: `${at}.path` }, faults)
   return host === undefined && path === undefined ? undefined : { ...given('host', host), ...given('path', path) }
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import type { OutboundMatch } from '@osm-ts/driver-api/policy'
 
-import { compareRanked, type RankedMatch } from './route-order.js'
+import { compareRanked, httpRank, type RankedMatch } from './route-order.js'
 
 const header = (name: string) => ({ name, match: { type: 'present' } as const })
 const parameter = (name: string) => ({ name, match: { type: 'exact', value: '1' } as const })
 
 function ranked(match: OutboundMatch, more: Partial<RankedMatch> = {}): RankedMatch {
-  return { match, route: { namespace: 'shop', name: 'web' }, createdAt: '', place: 0, ...more }
+  return { rank: httpRank(match), route: { namespace: 'shop', name: 'web' }, createdAt: '', place: 0, ...more }
 }
 
 /** From the first to the last. */

@@ -2,9 +2,12 @@ import { compareText, type OutboundMatch } from '@osm-ts/driver-api/policy'
 
 import type { NamespacedName } from '../parts/keys.js'
 
-/** What decides which of two routes comes first. */
+/** How closely a match says which requests it is about: numbers in order of importance, of which a larger one comes first. */
+export type Rank = readonly number[]
+
+/** What decides which of two routes of one kind comes first. */
 export interface RankedMatch {
-  readonly match: OutboundMatch
+  readonly rank: Rank
   readonly route: NamespacedName
   /** RFC 3339; empty if unknown. */
   readonly createdAt: string
@@ -15,17 +18,21 @@ export interface RankedMatch {
 /** How closely a matcher says what a path is. The Gateway API leaves open where expressions stand; here they come before prefixes. */
 const pathRank = { exact: 3, regex: 2, segments: 1, prefix: 1 } as const
 
-/**
- * The order of the Gateway API: exact paths, then expressions, then the longest prefix; then a method, the most headers, the most query parameters; then
- * the oldest route, the first by namespace and name, and the first in it.
- */
+/** The rank of a match of an HTTPRoute: exact paths, then expressions, then the longest prefix; then a method, the most headers, the most query parameters. */
+export function httpRank({ path, methods, headers = [], queryParameters = [] }: OutboundMatch): Rank {
+  return [
+    path === undefined ? 0 : pathRank[path.type],
+    path === undefined ? 0 : path.value.length,
+    methods === undefined ? 0 : 1,
+    headers.length,
+    queryParameters.length,
+  ]
+}
+
+/** The order of the Gateway API: the closest match; then the oldest route, the first by namespace and name, and the first in it. */
 export function compareRanked(a: RankedMatch, b: RankedMatch): number {
   return (
-    pathRankOf(b) - pathRankOf(a) ||
-    pathLength(b) - pathLength(a) ||
-    Number(b.match.methods !== undefined) - Number(a.match.methods !== undefined) ||
-    (b.match.headers ?? []).length - (a.match.headers ?? []).length ||
-    (b.match.queryParameters ?? []).length - (a.match.queryParameters ?? []).length ||
+    compareRank(b.rank, a.rank) ||
     compareAge(a.createdAt, b.createdAt) ||
     compareText(a.route.namespace, b.route.namespace) ||
     compareText(a.route.name, b.route.name) ||
@@ -33,12 +40,9 @@ export function compareRanked(a: RankedMatch, b: RankedMatch): number {
   )
 }
 
-function pathRankOf({ match: { path } }: RankedMatch): number {
-  return path === undefined ? 0 : pathRank[path.type]
-}
-
-function pathLength({ match: { path } }: RankedMatch): number {
-  return path === undefined ? 0 : path.value.length
+function compareRank(a: Rank, b: Rank): number {
+  const at = a.findIndex((number, index) => number !== b[index])
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
 }
 
 /** Where one age is unknown, names decide: sources know all ages or none. */

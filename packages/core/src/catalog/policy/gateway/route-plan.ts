@@ -8,14 +8,12 @@ import {
 
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
-import { indexInputs } from '../../inputs/inputs.js'
 import {
   calledPortKey,
   nameKey,
   servicePortKey,
   targetPortKey,
   type CalledPortRef,
-  type NamespacedName,
   type ServicePortRef,
   type TargetPortRef,
 } from '../parts/keys.js'
@@ -23,9 +21,10 @@ import type { SourceRef } from '../parts/policy-part.js'
 import { combinationsInAll, reportTooMany } from '../problems/combinations.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { upstreamOfPort } from '../upstreams/upstreams.js'
-import { routeAnalysis, type RouteBackend, type RouteRule } from './route-analysis.js'
+import { routeAnalysis, type RouteAnalysis, type RouteBackend, type RouteRule } from './route-analysis.js'
 import type { FilterChanges } from './route-filters.js'
 import { compareRanked, type RankedMatch } from './route-order.js'
+import { routesBy, type RouteRef } from './route-refs.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -38,7 +37,7 @@ export interface GatewayTarget {
 }
 
 /** What a rule does besides sending requests to upstreams. */
-export interface GatewayAction extends FilterChanges, Pick<OutboundRoute, 'errorWeight' | 'errorStatus'> {
+export interface GatewayAction extends FilterChanges, Pick<OutboundRoute, 'errorWeight' | 'errorStatus' | 'retries'> {
   readonly timeoutMs: number
   /** Sorted by upstream. */
   readonly copies: readonly { readonly upstream: TargetPortRef; readonly perMillion: number }[]
@@ -65,8 +64,7 @@ export const consumedPorts = defineQuery<CatalogState, string, readonly ServiceP
   keyOf: textKey,
   equal: deepEqual,
   compute: (context, readers) => {
-    const ports = context
-      .get(indexInputs.routesByConsumer, readers)
+    const ports = routesBy(context, 'consumer', readers)
       .flatMap((route) => context.get(routeAnalysis, route)?.ports ?? [])
       .filter(({ namespace }) => namespace !== readers)
     const found = new Map(ports.map((port) => [servicePortKey(port), port]))
@@ -86,11 +84,11 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
     const attached = attachedRoutes(context, key)
     if (attached.length === 0) return undefined
     const problems: PolicyProblem[] = []
-    const ranked: (RankedMatch & { readonly rule: RouteRule; readonly field: string })[] = []
+    const ranked: RankedRequests[] = []
     for (const { route, createdAt, rules } of attached) {
-      const own = rules.flatMap((rule) => rule.matches.map(({ match, field }) => ({ rule, match, field })))
+      const own = rules.flatMap((rule) => rule.matches.map((requests) => ({ rule, ...requests })))
       if (ranked.length + own.length > combinationsInAll.gatewayRoutes) {
-        const list = new ProblemList(objectRefOf('HTTPRoute', route))
+        const list = new ProblemList(objectRefOf(route.kind, route))
         const what = `is left out at port ${key.port}: with those before it by age and name, Service ${nameKey(key)} has more matches`
         reportTooMany(list, 'spec.rules', what, combinationsInAll.gatewayRoutes, 'use fewer')
         problems.push(...list.items)
@@ -105,46 +103,71 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
       // No request comes to a match that is the same as one before it.
       if (seen.has(text)) return []
       seen.add(text)
-      const known = actions.get(rule) ?? actionOf(context, rule)
+      const known = actions.get(rule) ?? actionOf(context, rule, route.kind)
       actions.set(rule, known)
-      return [{ match, ...known, origins: [{ object: objectRefOf('HTTPRoute', route), field }] }]
+      return [{ match, ...known, origins: [{ object: objectRefOf(route.kind, route), field }] }]
     })
     return { routes, problems }
   },
 })
 
+interface RankedRequests extends RankedMatch {
+  readonly route: RouteRef
+  readonly match: OutboundMatch
+  readonly rule: RouteRule
+  readonly field: string
+}
+
+/**
+ * The first GRPCRoute at a service port, for the same callers as {@link gatewayRoutes}. Where there is one, HTTPRoutes do not apply: the mesh profile of
+ * the Gateway API merges no kinds at a port, and takes the closer one.
+ */
+export const grpcRouteAt = defineQuery<CatalogState, CalledPortRef, RouteRef | undefined>({
+  name: 'grpc-route-at',
+  keyOf: calledPortKey,
+  equal: deepEqual,
+  compute: (context, port) =>
+    candidates(context, port, 'GRPCRoute').find((route) => isAttached(context.get(routeAnalysis, route), port)),
+})
+
 interface AttachedRoute {
-  readonly route: NamespacedName
+  readonly route: RouteRef
   readonly createdAt: string
   readonly rules: readonly RouteRule[]
 }
 
 /** In the order in which they have a claim. */
 function attachedRoutes(context: Context, port: CalledPortRef): readonly AttachedRoute[] {
-  const { readers } = port
-  const candidates =
-    readers === undefined
-      ? context.get(indexInputs.routesByParent, nameKey(port))
-      : context.get(indexInputs.routesByConsumer, readers)
-  return candidates
+  const kind = context.get(grpcRouteAt, port) === undefined ? 'HTTPRoute' : 'GRPCRoute'
+  return candidates(context, port, kind)
     .flatMap((route): readonly AttachedRoute[] => {
       const analysis = context.get(routeAnalysis, route)
-      const isAttached = analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port))
-      return analysis === undefined || isAttached !== true
-        ? []
-        : [{ route, createdAt: analysis.createdAt, rules: analysis.rules }]
+      return analysis !== undefined && isAttached(analysis, port)
+        ? [{ route, createdAt: analysis.createdAt, rules: analysis.rules }]
+        : []
     })
-    .map((attached) => ({ ...attached, match: {}, place: 0 }))
+    .map((attached) => ({ ...attached, rank: [], place: 0 }))
     .sort(compareRanked)
 }
 
+function candidates(context: Context, port: CalledPortRef, kind: RouteRef['kind']): readonly RouteRef[] {
+  const { readers } = port
+  return readers === undefined
+    ? routesBy(context, 'parent', nameKey(port), [kind])
+    : routesBy(context, 'consumer', readers, [kind])
+}
+
+function isAttached(analysis: RouteAnalysis | undefined, port: ServicePortRef): boolean {
+  return analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port)) ?? false
+}
+
 /** What a rule does to its requests. */
-function actionOf(context: Context, rule: RouteRule): Pick<GatewayRoute, 'targets' | 'action'> {
+function actionOf(context: Context, rule: RouteRule, kind: RouteRef['kind']): Pick<GatewayRoute, 'targets' | 'action'> {
   const nothing = { timeoutMs: 0, copies: [] }
-  if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1 } }
+  if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1, ...errorStatuses[kind] } }
   const { requestHeaders: _sent, ...answered } = rule.changes
   if (rule.changes.redirect !== undefined) return { targets: [], action: { ...nothing, ...answered } }
-  const { targets, ...errors } = sharesOf(context, rule.backends)
+  const { targets, ...errors } = sharesOf(context, rule.backends, kind)
   const copies = new Map(
     rule.copies.flatMap(({ port, perMillion }) => {
       const upstream = context.get(upstreamOfPort, port)
@@ -156,16 +179,24 @@ function actionOf(context: Context, rule: RouteRule): Pick<GatewayRoute, 'target
     action: {
       ...rule.changes,
       timeoutMs: rule.timeoutMs,
+      ...(rule.retries === undefined ? {} : { retries: rule.retries }),
       ...errors,
       copies: [...copies].sort(([a], [b]) => compareText(a, b)).map(([, copy]) => copy),
     },
   }
 }
 
+/** The answer for an invalid rule or backend, if it is not 500: clients of gRPC read 503 as UNAVAILABLE, and 500 as UNKNOWN. */
+const errorStatuses: Readonly<Record<RouteRef['kind'], Pick<GatewayAction, 'errorStatus'>>> = {
+  HTTPRoute: {},
+  GRPCRoute: { errorStatus: 503 },
+}
+
 /** Shares of backends. Those that change nothing of their own and lead to one upstream are one. */
 function sharesOf(
   context: Context,
   backends: readonly RouteBackend[],
+  kind: RouteRef['kind'],
 ): Pick<GatewayAction, 'errorWeight' | 'errorStatus'> & { readonly targets: readonly GatewayTarget[] } {
   const shares = new Map<string, GatewayTarget>()
   let invalid = 0
@@ -188,8 +219,12 @@ function sharesOf(
   const targets = [...shares.values()]
   const total = targets.reduce((sum, { weight }) => sum + weight, invalid + unavailable)
   // Without any share, requests are an error as well.
-  if (total === 0) return { targets, errorWeight: 1 }
+  if (total === 0) return { targets, errorWeight: 1, ...errorStatuses[kind] }
   if (invalid + unavailable === 0) return { targets }
   // Sidecars know one status for both, and what only a user can put right is the graver one.
-  return { targets, errorWeight: invalid + unavailable, ...(invalid === 0 ? { errorStatus: 503 } : {}) }
+  return {
+    targets,
+    errorWeight: invalid + unavailable,
+    ...(invalid === 0 ? { errorStatus: 503 } : errorStatuses[kind]),
+  }
 }

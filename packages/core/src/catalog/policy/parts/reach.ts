@@ -13,6 +13,7 @@ import { destinationsFrom } from '../access/grants.js'
 import { nameKey, sameName, sortedUnique, uniqueNames } from './keys.js'
 import { serviceModel } from '../upstreams/services.js'
 import { leadsTo, routeAnalysis } from '../gateway/route-analysis.js'
+import { routesBy } from '../gateway/route-refs.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 
 /** Whose view a set of parts is: everybody's in permissive mode, else that of one account. */
@@ -33,7 +34,7 @@ export const scopeOf = defineQuery<CatalogState, ServiceAccountRef, Scope>({
 
 /**
  * Services that a client may be interested in under SMI access policy: those of accounts that a TrafficTarget lets it reach, and apexes of TrafficSplits
- * or parents of HTTPRoutes over them. Backends of a split or route that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
+ * or parents of routes of the Gateway API over them. Backends of a split or route that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
  * own proxies refuse it.
  */
 const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshService[]>({
@@ -49,7 +50,7 @@ const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshServi
       .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
     const parents = direct
       .flatMap((service) =>
-        context.get(indexInputs.routesByBackend, nameKey(service)).flatMap((route) => {
+        routesBy(context, 'backend', nameKey(service)).flatMap((route) => {
           const analysis = context.get(routeAnalysis, route)
           // A route that may not refer to the service has nothing to do with those who call it.
           if (analysis === undefined || !leadsTo(analysis, service)) return []

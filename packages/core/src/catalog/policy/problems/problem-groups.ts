@@ -26,7 +26,9 @@ import { proxyClaimProblems } from '../proxies/proxy-claims.js'
 import { routeGroup } from '../routing/route-groups.js'
 import { calledService, serviceModel } from '../upstreams/services.js'
 import { routeAnalysis } from '../gateway/route-analysis.js'
+import { routeConflicts } from '../gateway/route-conflicts.js'
 import { gatewayRoutes } from '../gateway/route-plan.js'
+import { sameRoute, type RouteRef } from '../gateway/route-refs.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 import { sidecarProblems } from '../upstreams/upstreams.js'
 
@@ -44,7 +46,8 @@ const finders = {
   TrafficTarget: (context, name) => context.get(targetProblems, name),
   HTTPRouteGroup: (context, name) => context.get(routeGroup, name)?.problems ?? [],
   TrafficSplit: (context, name) => context.get(splitAnalysis, name)?.problems ?? [],
-  HTTPRoute: routeProblems,
+  HTTPRoute: (context, name) => routeProblems(context, { kind: 'HTTPRoute', ...name }),
+  GRPCRoute: (context, name) => routeProblems(context, { kind: 'GRPCRoute', ...name }),
   Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],
   IngressBackend: access('IngressBackend'),
   AccessControl: access('AccessControl'),
@@ -162,14 +165,15 @@ const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>(
 })
 
 /** What is wrong with a route, and with its place among those of its namespace for Services of others. */
-function routeProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {
-  const { ports = [], problems = [] } = context.get(routeAnalysis, name) ?? {}
-  const { namespace: readers } = name
-  const among = ports
+function routeProblems(context: Context, route: RouteRef): readonly PolicyProblem[] {
+  const analysis = context.get(routeAnalysis, route)
+  if (analysis === undefined) return []
+  const { namespace: readers } = route
+  const among = analysis.ports
     .filter(({ namespace }) => namespace !== readers)
     .flatMap((port) => context.get(gatewayRoutes, { ...port, readers })?.problems ?? [])
-    .filter(({ object }) => sameName(object, name))
-  return [...problems, ...among]
+    .filter(({ object }) => sameRoute(route, object))
+  return [...analysis.problems, ...among, ...routeConflicts(context, route, analysis)]
 }
 
 function instanceProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {

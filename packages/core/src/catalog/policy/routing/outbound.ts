@@ -42,7 +42,7 @@ const WHOLE = 100
 interface PlannedRoute {
   readonly match: OutboundMatch
   readonly targets: readonly GatewayTarget[]
-  /** What an HTTPRoute does besides. */
+  /** What a route of the Gateway API does besides. */
   readonly action?: GatewayAction
   readonly origins: readonly SourceRef[]
 }
@@ -71,11 +71,11 @@ const routePlan = defineQuery<CatalogState, CalledPortRef, RoutePlan | undefined
   },
 })
 
-/** Where HTTPRoutes are attached, they say everything: what none of them matches is answered 404, and splits have no part in it. */
+/** Where routes of the Gateway API are attached, they say everything: what none of them matches is answered 404, and splits have no part in it. */
 function routedPlan(key: ServicePortRef, { routes, problems }: GatewayRoutes, splits: readonly SplitPlan[]): RoutePlan {
   const replaced = splits.flatMap(({ split }) => {
     const list = new ProblemList(objectRefOf('TrafficSplit', split))
-    const message = `HTTPRoutes are attached to port ${key.port} of the apex, which hold; the TrafficSplit does not apply to it`
+    const message = `routes of the Gateway API are attached to port ${key.port} of the apex, which hold; the TrafficSplit does not apply to it`
     list.warning('OSM_POLICY_SPLIT_ROUTED', 'spec.service', message)
     return list.items
   })

@@ -11,6 +11,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../../incremental/ind
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { accountsOfService, endpointsOfService, indexInputs, objectInputs } from '../../inputs/inputs.js'
 import { isUsableAccount } from '../access/accounts.js'
+import { routesBy } from '../gateway/route-refs.js'
 import { MAX_SERVICE_PORTS, reportTooMany } from '../problems/combinations.js'
 import { nameKey, sortedUnique } from '../parts/keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
@@ -84,7 +85,7 @@ function isServed(context: Context, { spec, metadata: { namespace, name } }: Kin
     context.get(endpointsOfService, key).state === 'unknown' ||
     context.get(objectInputs.ServiceImport, key) !== undefined ||
     context.get(indexInputs.splitsByApex, nameKey(key)).length > 0 ||
-    context.get(indexInputs.routesByParent, nameKey(key)).length > 0
+    routesBy(context, 'parent', nameKey(key)).length > 0
   )
 }
 
