@@ -16,7 +16,7 @@ export interface Target {
 }
 
 /** A pod as Prometheus would discover it in Kubernetes, without its ports: the relabelling of the chart sets the port. */
-export function podTarget({ metadata, status }: Pod): Target {
+function podTarget({ metadata, status }: Pod): Target {
   const { namespace = '', name, labels = {}, annotations = {}, ownerReferences = [] } = metadata
   const owner = ownerReferences.find(({ controller }) => controller)
   const known = (what: string, values: Readonly<Record<string, string>>): (readonly [string, string])[] =>
