@@ -292,6 +292,27 @@ describe('Translator', () => {
     expect(version(after.types.route, 'rds-inbound.14001')).not.toBe(version(before.types.route, 'rds-inbound.14001'))
   })
 
+  it('changes one route configuration and nothing else when one route of a called service changes', () => {
+    const policy = read('permissive.json')
+    const changed = 'bookwarehouse/bookwarehouse|80'
+    const parts = Object.fromEntries(
+      Object.entries(policy.parts).map(([hash, part]) => {
+        if (part.kind !== 'outbound' || part.id !== changed || part.rules.kind !== 'http') return [hash, part]
+        const routes = part.rules.routes.map((route) => ({ ...route, timeoutMs: 1234 }))
+        return [hash, { ...part, rules: { ...part.rules, routes } }]
+      }),
+    )
+    const [before, after] = [translate(policy), translate(pinPolicy({ proxy: policy.proxy, parts }))]
+    const differing = types.flatMap((type) =>
+      [...after.types[type]].filter(
+        ({ name }) => version(after.types[type], name) !== version(before.types[type], name),
+      ),
+    )
+    expect(differing).toHaveLength(1)
+    expect(differing[0]?.name).toMatch(/^rds-outbound\.80\|/)
+    for (const type of types) expect(after.types[type].size).toBe(before.types[type].size)
+  })
+
   it('waits a second only for silent clients of a server that speaks first on a port of https to the outside', () => {
     const policy = read('egress-policy.json')
     const parts = Object.fromEntries(

@@ -70,6 +70,11 @@ describe('the status of a route', () => {
     expect(conditions(all)[0]?.[0]).toBe('Accepted=False IncompatibleFilters')
   })
 
+  it('is not accepted where all of it is left out, because others take as much as a port has', () => {
+    const beyond = [problem('OSM_SPEC_OBJECT_BOUND', 'spec.rules')]
+    expect(conditions(beyond)[0]?.[0]).toBe('Accepted=False UnsupportedValue')
+  })
+
   it('keeps what other controllers say, and the time of a condition that stays', () => {
     const others = { parentRef: { name: 'public' }, controllerName: 'example.com/gateway', conditions: [] }
     const wanted = wantedParents(route(), [], programmed)

@@ -41,6 +41,31 @@ describe('Engine', () => {
     expect(counts(engine, 'odd').computed).toBe(1)
   })
 
+  it('reads an input once for a change, however often the change names it', () => {
+    let reads = 0
+    const counted = defineInput<Cells, number, number>({
+      name: 'counted',
+      keyOf: String,
+      read: (cells, key) => {
+        reads += 1
+        return cells[key] ?? 0
+      },
+    })
+    const engine = engineWith([1])
+    const copy = defineQuery<Cells, number, number>({
+      name: 'copy',
+      keyOf: String,
+      compute: (context, key) => context.get(counted, key),
+    })
+    engine.get(copy, 0)
+    engine.update(
+      [2],
+      Array.from({ length: 100 }, () => touched(counted, 0)),
+    )
+    expect(reads).toBe(2)
+    expect(engine.get(copy, 0)).toBe(2)
+  })
+
   it('stops a change where a result comes out equal', () => {
     const engine = engineWith([1])
     engine.get(odd, 0)

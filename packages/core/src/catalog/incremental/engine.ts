@@ -97,7 +97,8 @@ export class Engine<S> {
     for (const { input, key } of changes) {
       const keyText = input.keyOf(key as never)
       const node = this.#nodes.get(input)?.get(keyText)
-      if (node === undefined) continue
+      // Thousands of objects may be found under one key: their list is read once for all of them.
+      if (node === undefined || node.verifiedAt === this.#revision) continue
       if (this.#readAgain(node, () => input.read(source, key as never))) this.#markDependents(node)
     }
   }
