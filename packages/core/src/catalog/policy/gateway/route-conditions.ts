@@ -52,6 +52,7 @@ function pathCondition(path: HTTPRouteMatch['path'], field: string, faults: Rule
   const { type, value } = path
   if (type === 'RegularExpression') {
     checkPattern(value, `${field}.value`, faults)
+    if (value === '') faults.add('OSM_SPEC_REGEX', `${field}.value`, 'is empty and matches no path')
     return { type: 'regex', value }
   }
   if (!value.startsWith('/')) {
@@ -78,7 +79,8 @@ function valueConditions(
     if (areHeaders && !isMatchedHeaderName(name))
       faults.add('OSM_SPEC_HEADER', `${place}.name`, `${JSON.stringify(name)} is no header name`)
     if (type === 'RegularExpression') checkPattern(value, `${place}.value`, faults)
-    found.set(key, { name: key, match: { type: type === 'Exact' ? 'exact' : 'regex', value } })
+    // Proxies take no empty expression, which matches the empty value alone.
+    found.set(key, { name: key, match: { type: type === 'Exact' || value === '' ? 'exact' : 'regex', value } })
   }
   return [...found.values()].sort((a, b) => compareText(a.name, b.name))
 }
