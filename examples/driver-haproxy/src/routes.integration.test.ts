@@ -102,7 +102,7 @@ describe('routes with a real HAProxy', () => {
     [`/?quoted='"$%[path]\\1`, `/quoted?quoted='"$%[path]\\1`],
     ['/?kind=fish', '/kind?kind=fish'],
     ['/?kind=whale', '/kind?kind=whale'],
-    ['/api', '/v2/'],
+    ['/api', '/v2'],
     ['/api/', '/v2/'],
     ['/api/a/b?c=d', '/v2/a/b?c=d'],
     ['/strip', '/'],

@@ -56,8 +56,10 @@ function withValue(name, old, value) {
 function changedPath(change, path) {
   if (change.full !== undefined) return change.full
   var rest = path.substring(change.prefix.length)
+  // Whatever is left begins with one slash; a path is never empty.
+  var slash = rest !== '' || change.value === '' ? '/' : ''
   for (var first = rest.charAt(0); first === '/'; first = rest.charAt(0)) rest = rest.substring(1)
-  return change.value + '/' + rest
+  return change.value + slash + rest
 }
 
 /**

@@ -149,8 +149,8 @@ const documents: readonly string[] = [
 
 /** Where redirects lead, by path or host and path; undefined headers are those that nothing asks for. */
 const locations: readonly (readonly [Sent, number, string])[] = [
-  [{ path: '/scheme?a=b' }, 302, 'https://store.shop:8080/scheme?a=b'],
-  [{ path: '/host/a' }, 301, 'http://example.com/host/a'],
+  [{ path: '/scheme?a=b' }, 302, 'https://store.shop:443/scheme?a=b'],
+  [{ path: '/host/a' }, 301, 'http://example.com:8080/host/a'],
   [{ path: '/port//a' }, 302, 'http://store.shop:9443/port/a'],
   [{ path: '/usual' }, 302, 'https://example.com/usual'],
   [{ path: '/http' }, 302, 'http://store.shop:80/http'],
@@ -176,6 +176,8 @@ const rewritten: readonly (readonly [Sent, string, string])[] = [
   [{ path: '/api' }, 'api.example.com', '/'],
   [{ path: '/whole/a?c' }, 'store.shop:8080', '/one?c'],
   [{ path: '/deep/%7Ea' }, 'store.shop:8080', '/v1/x/%7Ea'],
+  [{ path: '/deep/?a' }, 'store.shop:8080', '/v1/x/?a'],
+  [{ path: '/deep?a' }, 'store.shop:8080', '/v1/x?a'],
   [{ host: 'lifted.shop:8080', path: '/' }, 'lifted.shop:8080', '/lifted/'],
   [{ host: 'lifted.shop:8080', path: '/a?b' }, 'lifted.shop:8080', '/lifted/a?b'],
   [{ path: '/whole', size: 200_000 }, 'store.shop:8080', '/one'],

@@ -87,9 +87,11 @@ function authorityOf({ scheme = 'http', host, port }: RouteRedirect): string {
 function pathLines(change: PathChange, { path }: Matched, terms: string): readonly string[] {
   if (change.type === 'full') return [`http-request set-path ${literal(change.value)} if ${terms}`]
   // What is behind the segments that the route matches. A length has nothing that would need quotes.
-  const rest = path?.type === 'segments' ? `path,bytes(${Buffer.byteLength(path.value)}),ltrim(/)` : 'path,ltrim(/)'
+  const behind = path?.type === 'segments' ? `path,bytes(${Buffer.byteLength(path.value)})` : 'path'
+  // Either nothing, or it begins with a slash, which a path without anything else needs as well.
+  const [value, rest] = change.value === '' ? ['/', `${behind},ltrim(/)`] : [escaped(change.value), behind]
   return [
     `http-request set-var(txn.rest) ${rest} if ${terms}`,
-    `http-request set-path ${quoted(`${escaped(change.value)}/%[var(txn.rest)]`)} if ${terms}`,
+    `http-request set-path ${quoted(`${value}%[var(txn.rest)]`)} if ${terms}`,
   ]
 }

@@ -104,11 +104,15 @@ export function rewriteFields({ host, path }: RouteRewrite = {}, match: Matched)
   }
 }
 
-/** Replaces whole segments at the beginning of a path. Envoy's own replacement of prefixes would leave two slashes, or none. */
+/** Replaces whole segments at the beginning of a path; whatever is left begins with one slash. Envoy's own replacement of prefixes leaves two, or none. */
 function prefixRewrite(value: string, { path }: Matched) {
   const segments = path?.type === 'segments' ? quoted(path.value) : ''
-  return { pattern: { regex: `^${segments}/*` }, substitution: substitution(`${value}/`) }
+  return value === ''
+    ? { pattern: { regex: `^${segments}/*` }, substitution: '/' }
+    : { pattern: { regex: `^${segments}(/?)/*` }, substitution: `${substitution(value)}${FIRST_GROUP}` }
 }
+
+const FIRST_GROUP = String.raw`\1`
 
 /** Text of a substitution, in which a backslash begins the number of a group. */
 function substitution(text: string): string {

@@ -153,3 +153,27 @@ describe('a backend in another namespace', () => {
     expect(checkPolicy(policy)).toEqual([])
   })
 })
+
+describe('routes in a cycle', () => {
+  it('send requests to the workloads of a backend, and on to no one else', () => {
+    const fixture = fixtureOf(
+      mesh(true) + route('shop/one', 'shop/first', 'shop/second') + route('shop/two', 'shop/second', 'shop/first'),
+    )
+    const policy = fixture.document('shop/client-0')
+    expect(upstreamsOf(policy, 'shop/first')).toEqual(['shop/second|80'])
+    expect(upstreamsOf(policy, 'shop/second')).toEqual(['shop/first|80'])
+    expect(fixture.catalog.problems()).toEqual([])
+  })
+
+  it('across namespaces end where no grant permits them, and the other one holds', () => {
+    const objects = [
+      mesh(true),
+      route('shop/one', 'shop/first', 'guest/third'),
+      route('guest/two', 'guest/third', 'shop/first'),
+      grant('guest', 'shop'),
+    ]
+    const policy = fixtureOf(objects.join('')).document('other/client-0')
+    expect(upstreamsOf(policy, 'shop/first')).toEqual(['guest/third|80'])
+    expect(upstreamsOf(policy, 'guest/third')).toEqual([])
+  })
+})

@@ -4,6 +4,7 @@ import {
   type HeaderChanges,
   type OutboundRoute,
   type OutboundMatch,
+  type RouteRedirect,
 } from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../../incremental/index.js'
@@ -103,7 +104,7 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
       // No request comes to a match that is the same as one before it.
       if (seen.has(text)) return []
       seen.add(text)
-      const known = actions.get(rule) ?? actionOf(context, rule, route.kind)
+      const known = actions.get(rule) ?? actionOf(context, rule, { kind: route.kind, port: key.port })
       actions.set(rule, known)
       return [{ match, ...known, origins: [{ object: objectRefOf(route.kind, route), field }] }]
     })
@@ -161,12 +162,17 @@ function isAttached(analysis: RouteAnalysis | undefined, port: ServicePortRef): 
   return analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port)) ?? false
 }
 
-/** What a rule does to its requests. */
-function actionOf(context: Context, rule: RouteRule, kind: RouteRef['kind']): Pick<GatewayRoute, 'targets' | 'action'> {
+/** What a rule does to its requests, in a route of a kind, at a port. */
+function actionOf(
+  context: Context,
+  rule: RouteRule,
+  { kind, port: called }: { readonly kind: RouteRef['kind']; readonly port: number },
+): Pick<GatewayRoute, 'targets' | 'action'> {
   const nothing = { timeoutMs: 0, copies: [] }
   if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1, ...errorStatuses[kind] } }
-  const { requestHeaders: _sent, ...answered } = rule.changes
-  if (rule.changes.redirect !== undefined) return { targets: [], action: { ...nothing, ...answered } }
+  const { requestHeaders: _sent, redirect, ...answered } = rule.changes
+  if (redirect !== undefined)
+    return { targets: [], action: { ...nothing, ...answered, redirect: redirectFrom(redirect, called) } }
   const { targets, ...errors } = sharesOf(context, rule.backends, kind)
   const copies = new Map(
     rule.copies.flatMap(({ port, perMillion }) => {
@@ -190,6 +196,18 @@ function actionOf(context: Context, rule: RouteRule, kind: RouteRef['kind']): Pi
 const errorStatuses: Readonly<Record<RouteRef['kind'], Pick<GatewayAction, 'errorStatus'>>> = {
   HTTPRoute: {},
   GRPCRoute: { errorStatus: 503 },
+}
+
+const usualPorts = { http: 80, https: 443 } as const
+
+/** A redirect without a port leads to that of its scheme; without a scheme to the port that was called. */
+function redirectFrom(redirect: RouteRedirect, called: number): RouteRedirect {
+  const { scheme, host, port } = redirect
+  if (port !== undefined) return redirect
+  // Which host a request names is not known here. At port 80 it goes without the port.
+  if (scheme !== undefined)
+    return host !== undefined || called === 80 ? redirect : { ...redirect, port: usualPorts[scheme] }
+  return host === undefined || called === 80 ? redirect : { ...redirect, port: called }
 }
 
 /** Shares of backends. Those that change nothing of their own and lead to one upstream are one. */
