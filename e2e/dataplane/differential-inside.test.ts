@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
+import { itAgreesOnRoutes } from './support/differential/describe-differential-routes.js'
 import { policyCan } from './support/differential/policy-can.js'
 import { asked, documentsOf, oracleOf, verdictOn } from './support/differential/question.js'
 import { anyAttempt, policiesOf } from './support/differential/random-policy.js'
@@ -28,4 +29,5 @@ describe('osm policy can and the oracle, on calls inside the mesh', () => {
     for (const kind of ['http allow', 'http deny', 'http refuse', 'tcp allow', 'tcp deny'])
       expect({ kind, isOften: (counts.get(kind) ?? 0) > 20 }).toEqual({ kind, isOften: true })
   })
+  itAgreesOnRoutes({ policies: 25, attempts: 90 })
 })

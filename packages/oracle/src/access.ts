@@ -15,6 +15,24 @@ export function allowing(
     .find((target) => opens(objects, target, place, request))
 }
 
+/** True if a TrafficTarget says something about calls of an account, be it about ports that it then names none of: sidecars of callers know the services. */
+export function opensSomething(objects: Objects, target: Known<'TrafficTarget'>, from: Ref): boolean {
+  if (!counts(target) || !isSource(target, from)) return false
+  const { rules = [] } = target.spec
+  const ports = rules.filter(({ kind }) => kind === 'TCPRoute')
+  const groups = rules.filter(({ kind }) => kind === 'HTTPRouteGroup')
+  const at = ({ name }: { readonly name: string }) => ({ namespace: target.namespace, name })
+  const opensPort = ports.some((rule) => objects.find('TCPRoute', at(rule)) !== undefined)
+  const opensRequest = groups.some((rule) => {
+    const matches = matchesByName(objects.find('HTTPRouteGroup', at(rule))?.spec.matches ?? [])
+    const { matches: wanted = [] } = rule
+    return [...matches.values()].some(
+      (match) => isUsable(match) && (wanted.length === 0 || wanted.includes(match.name)),
+    )
+  })
+  return opensPort || opensRequest
+}
+
 /** Headers that rules for a place name, no matter who they let in. */
 export function namedHeaders(objects: Objects, place: Place): readonly string[] {
   return objects

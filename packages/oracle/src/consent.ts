@@ -1,6 +1,7 @@
 import type { Objects, Ref } from './objects.js'
 
 const POLICIES = 'policy.openservicemesh.io'
+const GATEWAY = 'gateway.networking.k8s.io'
 
 /** A namespace is heard in itself; that of the control plane, where the MeshConfig lies, everywhere; others where a ReferenceGrant lets in their kind. */
 export function isHeard(
@@ -19,6 +20,20 @@ export function isHeard(
         (spec.from ?? []).some((it) => it.group === POLICIES && it.kind === kind && it.namespace === namespace) &&
         (spec.to ?? []).some(
           (it) => it.group === '' && it.kind === 'ServiceAccount' && (it.name ?? account.name) === account.name,
+        ),
+    )
+}
+
+/** True if a route may send requests to a Service: within its namespace, or where a ReferenceGrant of either kind permits it. */
+export function mayRoute(objects: Objects, home: string, service: Ref): boolean {
+  if (home === service.namespace || home === objects.controlPlane) return true
+  return [...objects.list('ReferenceGrant'), ...objects.list('GatewayReferenceGrant')]
+    .filter((grant) => grant.namespace === service.namespace)
+    .some(
+      ({ spec }) =>
+        (spec.from ?? []).some((it) => it.group === GATEWAY && it.kind === 'HTTPRoute' && it.namespace === home) &&
+        (spec.to ?? []).some(
+          (it) => it.group === '' && it.kind === 'Service' && (it.name ?? service.name) === service.name,
         ),
     )
 }

@@ -1,5 +1,8 @@
+import type { HttpRouteSpec } from './http-route-spec.js'
+
 /** A Kubernetes object as it is written down. */
 export interface OracleObject {
+  readonly apiVersion?: string
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Labels }
   readonly spec?: unknown
@@ -58,12 +61,18 @@ interface Specs {
     readonly ports?: readonly { readonly number: number; readonly protocol: string }[]
     readonly matches?: readonly MatchReference[]
   }
-  readonly ReferenceGrant: {
-    readonly from?: readonly { readonly group: string; readonly kind: string; readonly namespace: string }[]
-    readonly to?: readonly { readonly group: string; readonly kind: string; readonly name?: string }[]
-  }
+  readonly HTTPRoute: HttpRouteSpec
+  readonly ReferenceGrant: GrantSpec
+  /** The kind ReferenceGrant of the Gateway API. */
+  readonly GatewayReferenceGrant: GrantSpec
   readonly IngressBackend: AccessSpec
   readonly AccessControl: AccessSpec
+}
+
+/** Consent of a namespace to references from others. */
+interface GrantSpec {
+  readonly from?: readonly { readonly group: string; readonly kind: string; readonly namespace: string }[]
+  readonly to?: readonly { readonly group: string; readonly kind: string; readonly name?: string }[]
 }
 
 /** What opens services to callers outside the mesh. */
@@ -146,7 +155,7 @@ export class Objects {
     // The lists of a kind hold what its key says.
     const known = this.#lists.get(kind) as readonly Known<K>[] | undefined
     if (known !== undefined) return known
-    const list = this.#objects.filter((object) => object.kind === kind).map((object) => read<K>(object))
+    const list = this.#objects.filter((object) => kindOf(object) === kind).map((object) => read<K>(object))
     list.sort((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
     this.#lists.set(kind, list)
     return list
@@ -155,6 +164,13 @@ export class Objects {
   find<K extends KnownKind>(kind: K, { namespace, name }: Ref): Known<K> | undefined {
     return this.list(kind).find((object) => object.namespace === namespace && object.name === name)
   }
+}
+
+/** Two APIs have a kind ReferenceGrant. */
+function kindOf({ apiVersion = '', kind }: OracleObject): string {
+  return kind === 'ReferenceGrant' && apiVersion.startsWith('gateway.networking.k8s.io/')
+    ? 'GatewayReferenceGrant'
+    : kind
 }
 
 function read<K extends KnownKind>({ metadata, spec }: OracleObject): Known<K> {

@@ -1,12 +1,23 @@
-import { allowing, namedHeaders } from './access.js'
+import { allowing, namedHeaders, opensSomething } from './access.js'
 import { decideEgress, type EgressQuestion, type EgressVerdict } from './egress.js'
-import { removedHeaders } from './identity-headers.js'
+import { isAttached } from './http-route-match.js'
+import { type Answer, type RoutedCall, type Share, leadsTo, routedShares } from './http-routes.js'
+import { isWithheld, removedHeaders } from './identity-headers.js'
 import { serviceNamed } from './mesh-names.js'
-import { Objects, type OracleObject, type Ref, shown } from './objects.js'
+import { type Known, Objects, type OracleObject, type Ref, type ServicePort, shown } from './objects.js'
 import { type OutsideQuestion, type OutsideVerdict, admit } from './outside.js'
-import { readTarget } from './request-target.js'
+import { mergedSlashes, readTarget, type RequestTarget } from './request-target.js'
 import type { HttpRequest, ReadRequest } from './route-match.js'
-import { type Place, isServed, places, placesBehind, portOf, readsRequests } from './services.js'
+import {
+  type Place,
+  accountsBehind,
+  isApex,
+  isServed,
+  places,
+  placesBehind,
+  portOf,
+  readsRequests,
+} from './services.js'
 
 /** What the oracle is asked: may this caller send this to that service? */
 export interface Question {
@@ -30,16 +41,27 @@ export interface Destination {
   readonly by?: string
   /** Headers of the request that the workload does not get, in lower case. */
   readonly removedHeaders?: readonly string[]
+  /** What an HTTPRoute makes of the request; absent without one. */
+  readonly routed?: {
+    /** Path and query. */
+    readonly target: string
+    /** Names in lower case. */
+    readonly headers: Readonly<Record<string, string>>
+    /** Absent: the one that was sent. */
+    readonly host?: string
+  }
 }
 
 /** What becomes of a request. */
 export interface Verdict {
   /**
    * `allow`: wherever it ends up it is let in. `deny`: nowhere is. `depends`: on where it ends up. `refuse`: its path is answered 400 wherever the
-   * service is served. `nowhere`: there is no one to answer.
+   * service is served. `answer`: the sidecar of the caller answers. `nowhere`: there is no one to answer.
    */
-  readonly outcome: 'allow' | 'deny' | 'depends' | 'refuse' | 'nowhere'
+  readonly outcome: 'allow' | 'deny' | 'depends' | 'refuse' | 'answer' | 'nowhere'
   readonly destinations: readonly Destination[]
+  /** What HTTPRoutes have the sidecar of the caller answer, to some of the requests if there are destinations; absent if nothing. */
+  readonly answers?: readonly Answer[]
   readonly reason: string
   /** Path and query as servers with a sidecar get them. */
   readonly target?: string
@@ -103,28 +125,19 @@ export class Oracle {
       return nowhere(`there is no port ${number} of Service ${shown(to)}`)
     if (!isServed(this.#objects, service)) return nowhere(`Service ${shown(to)} is outside the mesh`)
     if (!this.#canHoldCertificate(from)) return nowhere(`${shown(from)} can hold no certificate`)
-    const reads = readsRequests(port) && request !== undefined
-    const target = reads ? readTarget(request.target, this.#keepsSlashes) : undefined
-    const read =
-      target === undefined || request === undefined
-        ? undefined
-        : { ...request, ...(target.refused ? { path: sentPath(request.target) } : target) }
-    const found = places(this.#objects, service, port, read).filter(({ service: { namespace }, account }) =>
-      this.#canHoldCertificate({ namespace, name: account }),
-    )
+    const sent = readsRequests(port) ? request : undefined
+    const shares = sent === undefined ? undefined : this.#shares(from, service, port, sent)
+    if (shares !== undefined) return this.#routed(from, service, shares)
+    const target = sent === undefined ? undefined : readTarget(sent.target, this.#keepsSlashes)
+    const read = sent === undefined || target === undefined ? undefined : readRequest(sent, target)
+    const found = this.#usable(places(this.#objects, service, port, read))
     // Sidecars of the called side refuse paths. Where there is none, no one does.
     if (target?.refused === true && !found.some((place) => !place.hasSidecar && this.#isReachable(place)))
       return { outcome: 'refuse', destinations: [], reason: `the path is refused: ${target.reason}` }
     if (found.length === 0) return nowhere(`Service ${shown(to)} has no endpoints`)
     if (!found.some((place) => this.#isReachable(place)))
       return nowhere(`no workload behind Service ${shown(to)} has a sidecar`)
-    // While some workloads behind a service have sidecars, those without get nothing.
-    const destinations = found
-      .filter((place) => this.#isReachable(place) || !found.some((other) => this.#isInstead(other, place)))
-      .map((place) => {
-        const destination = this.#judge(from, place, read)
-        return target?.refused === true && place.hasSidecar ? { ...destination, allowed: false } : destination
-      })
+    const destinations = this.#judgeAll(from, found, read, target)
     return {
       outcome: outcomeOf(destinations),
       destinations,
@@ -174,6 +187,116 @@ export class Oracle {
     return serviceNamed(this.#objects, host, namespace, this.#clusterDomain)
   }
 
+  /** What HTTPRoutes do with a request; undefined where none is attached to the port. */
+  #shares(
+    from: Ref,
+    service: Known<'Service'>,
+    port: ServicePort,
+    { method, target, headers }: HttpRequest,
+  ): readonly Share[] | undefined {
+    const [path = '', ...query] = textOf(target).split('?')
+    const call: RoutedCall = {
+      callers: from.namespace,
+      service,
+      port,
+      request: {
+        method,
+        path: mergedSlashes(path),
+        query: query.length === 0 ? '' : `?${query.join('?')}`,
+        headers: new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+      },
+      hasWorkloads: (backend, backendPort) =>
+        this.#usable(placesBehind(this.#objects, backend, backendPort)).length > 0,
+    }
+    return routedShares(this.#objects, call)
+  }
+
+  /** The verdict on a request that HTTPRoutes share out. */
+  #routed(from: Ref, to: Known<'Service'>, shares: readonly Share[]): Verdict {
+    // Without a route to the service the sidecar of the caller has no rule of its routes either.
+    const answers = this.#knows(from, to)
+      ? shares.flatMap((share) => (share.kind === 'answer' ? share.answer : []))
+      : []
+    const destinations = shares.flatMap((share): readonly Destination[] => {
+      if (share.kind === 'answer') return []
+      const { service, port, request, host } = share
+      // Headers that sidecars withhold do not even reach the rule.
+      const headers = Object.fromEntries([...request.headers].filter(([name]) => !isWithheld(name)))
+      const arriving = { method: request.method, target: `${request.path}${request.query}`, headers }
+      const target = readTarget(arriving.target, this.#keepsSlashes)
+      const found = this.#usable(placesBehind(this.#objects, service, port))
+      const routed = {
+        target: target.refused ? arriving.target : `${target.path}${target.query}`,
+        headers,
+        ...(host === undefined ? {} : { host }),
+      }
+      return this.#judgeAll(from, found, readRequest(arriving, target), target).map((each) => ({ ...each, routed }))
+    })
+    if (destinations.length === 0 && answers.length === 0)
+      return nowhere(`${shown(from)} may call nothing that the HTTPRoutes of Service ${shown(to)} lead to`)
+    return {
+      outcome: destinations.length === 0 ? 'answer' : outcomeOf([...destinations, ...answers.map(() => REFUSED)]),
+      destinations,
+      answers,
+      reason: [...destinations.map(describe), ...answers.map(({ status }) => `an HTTPRoute answers ${status}`)].join(
+        '; ',
+      ),
+    }
+  }
+
+  /** True if the policy of a caller has a route to a service: it may call workloads of it, or of where splits and HTTPRoutes of it lead. */
+  #knows(from: Ref, service: Known<'Service'>): boolean {
+    if (this.#permissive) return true
+    const objects = this.#objects
+    const open = objects.list('TrafficTarget').filter((target) => opensSomething(objects, target, from))
+    const isReached = (candidate: Known<'Service'>): boolean =>
+      open.some(
+        ({ namespace, spec }) =>
+          namespace === candidate.namespace && accountsBehind(objects, candidate).includes(spec.destination.name),
+      )
+    if (isReached(service)) return true
+    const isSplit = objects
+      .list('TrafficSplit')
+      .filter((split) => isApex(split, service))
+      .some(({ namespace, spec }) =>
+        (spec.backends ?? []).some(({ service: name, weight }) => {
+          const backend = weight < 0 ? undefined : objects.find('Service', { namespace, name })
+          return backend !== undefined && isReached(backend)
+        }),
+      )
+    return (
+      isSplit ||
+      objects
+        .list('HTTPRoute')
+        .filter(({ namespace }) => namespace === service.namespace || namespace === from.namespace)
+        .filter((route) =>
+          (service.spec.ports ?? []).some((port) => readsRequests(port) && isAttached(route, service, port)),
+        )
+        .some((route) => leadsTo(objects, route, isReached))
+    )
+  }
+
+  #usable(found: readonly Place[]): readonly Place[] {
+    return found.filter(({ service: { namespace }, account }) => this.#canHoldCertificate({ namespace, name: account }))
+  }
+
+  #judgeAll(
+    from: Ref,
+    found: readonly Place[],
+    request: ReadRequest | undefined,
+    target: RequestTarget | undefined,
+  ): readonly Destination[] {
+    return (
+      found
+        // While some workloads behind a service have sidecars, those without get nothing.
+        .filter((place) => this.#isReachable(place) || !found.some((other) => this.#isInstead(other, place)))
+        .map((place) => {
+          const destination = this.#judge(from, place, request)
+          return target?.refused === true && place.hasSidecar ? { ...destination, allowed: false } : destination
+        })
+    )
+  }
+
   #judge(from: Ref, place: Place, request: ReadRequest | undefined): Destination {
     const { service } = place
     const account = { namespace: service.namespace, name: place.account }
@@ -216,16 +339,23 @@ export class Oracle {
   }
 }
 
-function sentPath(target: HttpRequest['target']): string {
-  const [path = ''] = (typeof target === 'string' ? target : Buffer.from(target).toString('latin1')).split('?')
-  return path
+const REFUSED = { allowed: false }
+
+/** A request as rules of the called side see it. */
+function readRequest(sent: HttpRequest, target: RequestTarget): ReadRequest {
+  const [path = ''] = textOf(sent.target).split('?')
+  return { ...sent, ...(target.refused ? { path } : target) }
+}
+
+function textOf(target: HttpRequest['target']): string {
+  return typeof target === 'string' ? target : Buffer.from(target).toString('latin1')
 }
 
 function nowhere(reason: string): Verdict {
   return { outcome: 'nowhere', destinations: [], reason }
 }
 
-function outcomeOf(destinations: readonly Pick<Destination, 'allowed'>[]): Verdict['outcome'] {
+function outcomeOf(destinations: readonly Pick<Destination, 'allowed'>[]): 'allow' | 'deny' | 'depends' {
   if (destinations.every(({ allowed }) => allowed)) return 'allow'
   return destinations.some(({ allowed }) => allowed) ? 'depends' : 'deny'
 }

@@ -80,6 +80,11 @@ function leadsElsewhere(segment: readonly number[]): boolean {
   return (name.length === 1 || name.length === 2) && name.every((byte) => byte === DOT)
 }
 
+/** A path in which each run of slashes is one; as it is if it is nothing else. */
+export function mergedSlashes(path: string): string {
+  return path === '/'.repeat(path.length) ? path : merged(Buffer.from(path))
+}
+
 /** Runs of slashes count, and are sent on, as one. */
 function merged(raw: Buffer): string {
   const bytes = raw.filter((byte, index) => byte !== SLASH || raw[index - 1] !== SLASH)

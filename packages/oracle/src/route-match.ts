@@ -54,7 +54,7 @@ export function letsIn(match: HttpMatch, request: ReadRequest): boolean {
 /** False for a match with an invalid expression or an invalid header name. */
 export function isUsable({ pathRegex = '', headers = [] }: HttpMatch): boolean {
   const entries = headers.flatMap((entry) => Object.entries(entry))
-  return isExpression(pathRegex) && entries.every(([name, pattern]) => HEADER_NAME.test(name) && isExpression(pattern))
+  return isExpression(pathRegex) && entries.every(([name, pattern]) => isHeaderName(name) && isExpression(pattern))
 }
 
 /** Matches of a group by name: of equal names the first. */
@@ -64,7 +64,8 @@ export function matchesByName(matches: readonly HttpMatch[]): ReadonlyMap<string
   return named
 }
 
-function isExpression(pattern: string): boolean {
+/** True for RE2. */
+export function isExpression(pattern: string): boolean {
   try {
     RE2JS.compile(pattern)
     return true
@@ -73,7 +74,12 @@ function isExpression(pattern: string): boolean {
   }
 }
 
+/** True for a field name, or the name of a part of the request line. */
+export function isHeaderName(name: string): boolean {
+  return HEADER_NAME.test(name)
+}
+
 /** True if the expression describes the text from its beginning to its end. */
-function covers(pattern: string, text: string): boolean {
+export function covers(pattern: string, text: string): boolean {
   return RE2JS.matches(pattern, text)
 }

@@ -120,10 +120,26 @@ export function isServed(objects: Objects, service: Known<'Service'> | undefined
   if (service === undefined || service.spec.type === 'ExternalName') return false
   if (Object.keys(service.spec.selector ?? {}).length > 0) return true
   const isSplit = objects.list('TrafficSplit').some((split) => isApex(split, service))
-  return isSplit || objects.find('ServiceImport', service) !== undefined
+  return isSplit || isRouted(objects, service) || objects.find('ServiceImport', service) !== undefined
 }
 
-function isApex({ namespace: home, spec }: Known<'TrafficSplit'>, service: Ref): boolean {
+/** True if a Service is the parent of an HTTPRoute of its own namespace. */
+function isRouted(objects: Objects, { namespace, name }: Ref): boolean {
+  return objects
+    .list('HTTPRoute')
+    .filter((route) => route.namespace === namespace)
+    .flatMap(({ spec: { parentRefs = [] } }) => parentRefs)
+    .some(
+      (parent) =>
+        parent.group === '' &&
+        parent.kind === 'Service' &&
+        parent.name === name &&
+        (parent.namespace ?? namespace) === namespace,
+    )
+}
+
+/** True if a split shares out the traffic of a service. */
+export function isApex({ namespace: home, spec }: Known<'TrafficSplit'>, service: Ref): boolean {
   const [name, namespace = home] = spec.service.split('.')
   return home === service.namespace && namespace === home && name === service.name
 }
@@ -151,6 +167,11 @@ export function placesBehind(objects: Objects, service: Known<'Service'>, port: 
     found.set(`${account}|${number}`, place)
   }
   return [...found.values()]
+}
+
+/** Accounts of the workloads that a service selects. */
+export function accountsBehind(objects: Objects, service: Known<'Service'>): readonly string[] {
+  return workloadsOf(objects, service).map(({ spec: { serviceAccountName = 'default' } }) => serviceAccountName)
 }
 
 /** Workloads that a service selects. */

@@ -20,7 +20,7 @@ export type Outcome =
       readonly path?: string
       readonly headers?: Readonly<Record<string, string>>
     }
-  | { readonly passed: false; readonly status: number }
+  | { readonly passed: false; readonly status: number; readonly location?: string }
 
 const FILE = 'policy.yaml'
 
@@ -128,10 +128,10 @@ export class DifferentialMesh {
       return server === undefined ? { passed: false, status: 0 } : { passed: true, server }
     }
     const bytes = bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, attempt.request)
-    const { status, body } = await this.#client(attempt.from).ask(bytes)
+    const { body, ...answer } = await this.#client(attempt.from).ask(bytes)
     return body.startsWith('{"server"')
       ? { passed: true, ...(JSON.parse(body) as { server: string; path: string; headers: Record<string, string> }) }
-      : { passed: false, status }
+      : { passed: false, ...answer }
   }
 
   /** Sends a request to a host outside the mesh. */

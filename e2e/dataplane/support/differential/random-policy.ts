@@ -54,7 +54,8 @@ const httpMatch = fc.record(
   { requiredKeys: ['name'] },
 )
 
-const routeGroup = fc
+/** HTTPRouteGroups that the others refer to. */
+export const anyRouteGroup = fc
   .tuple(namespace, fc.nat(1), fc.array(httpMatch, { minLength: 1, maxLength: 4 }))
   .map(([home, number, matches]) =>
     document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `${home}/g${number}`, { spec: { matches } }),
@@ -88,7 +89,8 @@ const rule = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('TCPRoute'), name: fc.constantFrom('t0', 't1', 't2') }) },
 )
 
-const trafficTarget = fc
+/** TrafficTargets between accounts of the mesh. */
+export const anyTarget = fc
   .tuple(
     fc.nat(7),
     fc.constantFrom(...accounts),
@@ -104,7 +106,7 @@ const trafficTarget = fc
   )
 
 /** Objects that fit together, so that much of what they are about is let in. */
-const opening = fc
+export const anyOpening = fc
   .tuple(
     fc.nat(5),
     fc.constantFrom(...servers),
@@ -130,7 +132,8 @@ const opening = fc
   })
 
 const backend = fc.record({ service: fc.constantFrom('web', 'twin', 'both', 'store', 'none'), weight: fc.nat(3) })
-const trafficSplit = fc
+/** TrafficSplits between services of the mesh. */
+export const anySplit = fc
   .tuple(
     namespace,
     fc.nat(2),
@@ -159,11 +162,11 @@ export const anyPolicy: fc.Arbitrary<{
   keepsEscapedSlashes: fc.boolean(),
   documents: fc
     .tuple(
-      fc.array(routeGroup, { minLength: 2, maxLength: 4 }),
+      fc.array(anyRouteGroup, { minLength: 2, maxLength: 4 }),
       fc.array(tcpRoute, { maxLength: 3 }),
-      fc.array(trafficTarget, { minLength: 2, maxLength: 8 }),
-      fc.array(trafficSplit, { maxLength: 3 }),
-      fc.array(opening, { maxLength: 3 }).map((openings) => openings.flat()),
+      fc.array(anyTarget, { minLength: 2, maxLength: 8 }),
+      fc.array(anySplit, { maxLength: 3 }),
+      fc.array(anyOpening, { maxLength: 3 }).map((openings) => openings.flat()),
     )
     .map((lists) => withoutDoubles(lists.flat())),
 })

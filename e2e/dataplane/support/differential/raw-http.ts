@@ -4,6 +4,8 @@ import type { Socket } from 'node:net'
 export interface RawAnswer {
   readonly status: number
   readonly body: string
+  /** Where a redirect leads. */
+  readonly location?: string
 }
 
 const SILENCE_MS = 10_000
@@ -73,14 +75,16 @@ function readAnswer(heard: Buffer, hasBody: boolean): (RawAnswer & { readonly re
   )
   const status = Number(statusLine.split(' ')[1])
   const reusable = headers.get('connection') !== 'close'
-  if (!hasBody) return { status, body: '', reusable }
+  const location = headers.get('location')
+  const head = { status, reusable, ...(location === undefined ? {} : { location }) }
+  if (!hasBody) return { ...head, body: '' }
   const rest = heard.subarray(end + 4)
   if (headers.get('transfer-encoding') === 'chunked') {
     const body = readChunks(rest)
-    return body === undefined ? undefined : { status, body, reusable }
+    return body === undefined ? undefined : { ...head, body }
   }
   const length = Number(headers.get('content-length') ?? 0)
-  return rest.length < length ? undefined : { status, body: rest.subarray(0, length).toString(), reusable }
+  return rest.length < length ? undefined : { ...head, body: rest.subarray(0, length).toString() }
 }
 
 function readChunks(bytes: Buffer): string | undefined {

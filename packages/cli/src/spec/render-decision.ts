@@ -5,12 +5,12 @@ import type { MeshModel } from './load-mesh-model.js'
 
 /** The answer to `osm policy can`, for people: the rule that decides and where it is written down, or what comes nearest to allowing it. */
 export function renderDecision(
-  { allowed, reason, decisions }: AccessDecision,
+  { allowed, reason, decisions, answer }: AccessDecision,
   loaded: Pick<MeshModel, 'snapshot' | 'locate'>,
   { cwd, color }: AnswerStyle,
 ): readonly string[] {
   // Where every workload behind the service is denied, their reasons below say more than the summary of them.
-  const summary = allowed || decisions.length !== 0 ? '' : reason
+  const summary = allowed || (decisions.length !== 0 && answer === undefined) ? '' : reason
   const parts = decisions.map(({ service, account, allowed, rule, reasons }) => ({
     what: `${service.namespace}/${service.name}, served by ${account.namespace}/${account.name}`,
     allowed,

@@ -3,7 +3,13 @@ export { isHostOf, type BoundaryDecision, type BoundaryRule } from './decision/b
 export type { IngressQuestion } from './decision/boundary-decisions.js'
 export type { EgressQuestion } from './decision/decide-egress.js'
 export type { OutsideCaller } from './decision/decide-ingress.js'
-export type { AccessDecision, AccessQuestion, AccountDecision, DecidingRule } from './decision/access-decision.js'
+export type {
+  AccessDecision,
+  AccessQuestion,
+  AccountDecision,
+  CallerAnswer,
+  DecidingRule,
+} from './decision/access-decision.js'
 export { allowsPrincipal } from './decision/evaluate-policy.js'
 export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
 export type { QueryCount } from './incremental/index.js'

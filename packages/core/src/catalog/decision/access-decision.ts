@@ -43,6 +43,14 @@ export interface AccountDecision {
   readonly reasons: readonly string[]
 }
 
+/** What the sidecar of a caller answers without asking anyone: an HTTPRoute says so, or has no rule for the request. */
+export interface CallerAnswer {
+  /** Status of the answer. */
+  readonly status: number
+  /** Why. */
+  readonly reason: string
+}
+
 /** The answer. */
 export interface AccessDecision {
   /** True: wherever the request ends up it is let in. */
@@ -53,6 +61,8 @@ export interface AccessDecision {
   readonly reason: string
   /** One answer for each service and account that the request may end up at. */
   readonly decisions: readonly AccountDecision[]
+  /** Present: requests are not all sent on. Without decisions all of them are answered so, else a share. */
+  readonly answer?: CallerAnswer
 }
 
 /** What decisions are made with. */

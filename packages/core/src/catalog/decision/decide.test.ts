@@ -203,3 +203,40 @@ describe('decide on splits, accounts and modes', () => {
     )
   })
 })
+
+describe('decide on HTTPRoutes', () => {
+  const shop = mesh('http-route')
+  const visit = (path: string, to = 'shop/site', port = 80) => ask(shop, 'street/visitor', to, { path, port })
+
+  it('names what the sidecar of the caller answers to all requests of a rule', () => {
+    const redirected = visit('/old/a', 'shop/site', 8080)
+    expect(redirected).toMatchObject({ allowed: false, decisions: [], answer: { status: 301 } })
+    expect(redirected.reason).toBe('the sidecar of the caller answers 301: the rule redirects requests')
+    expect(visit('/filters', 'shop/site-next')).toMatchObject({ decisions: [], answer: { status: 500 } })
+    expect(visit('/nothing', 'shop/site-next')).toMatchObject({
+      reason: 'the sidecar of the caller answers 404: no rule matches the request',
+      answer: { status: 404 },
+    })
+  })
+
+  it('allows no request of which a share is answered with an error, and names the share', () => {
+    const shared = visit('/share', 'shop/site-next')
+    expect(shared).toMatchObject({ allowed: false, answer: { status: 500 } })
+    expect(shared.decisions.map(({ account: { name }, allowed }) => [name, allowed])).toEqual([['site', true]])
+    expect(shared.reason).toContain('a share of the requests is answered 500 by the sidecar of the caller')
+    expect(visit('/idle', 'shop/site-next')).toMatchObject({ allowed: false, answer: { status: 503 } })
+  })
+
+  it('looks at the path that arrives, whatever was sent', () => {
+    const rewritten = visit('/whole/../secret')
+    expect(rewritten.decisions.map(({ account: { name } }) => name)).toEqual(['next'])
+    expect(rewritten.reason).not.toContain('answered 400')
+    expect(visit('/cart/../secret').reason).toContain('answered 400: the path holds a dot segment')
+  })
+
+  it('knows no answer of a service that the sidecar of the caller has no route to', () => {
+    const decision = ask(shop, 'depot/stock', 'shop/site', { path: '/old', port: 8080 })
+    expect(decision).toMatchObject({ allowed: false, decisions: [] })
+    expect(decision).not.toHaveProperty('answer')
+  })
+})

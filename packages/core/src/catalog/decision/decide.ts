@@ -5,9 +5,15 @@ import { principalOf } from '../../identity/index.js'
 import { nameKey, sameName } from '../policy/parts/keys.js'
 import { isHttp } from '../policy/upstreams/protocol.js'
 import { calledService, serviceModel } from '../policy/upstreams/services.js'
-import type { AccessDecision, AccessQuestion, AccountDecision, DecisionContext } from './access-decision.js'
+import type {
+  AccessDecision,
+  AccessQuestion,
+  AccountDecision,
+  CallerAnswer,
+  DecisionContext,
+} from './access-decision.js'
 import { decidingRule } from './deciding-rule.js'
-import { admittingRule, chosenUpstreams } from './evaluate-policy.js'
+import { admittingRule, callerSide, type CallerSide } from './evaluate-policy.js'
 import { explainDenial } from './explain-denial.js'
 import type { MatchableRequest } from './match-route.js'
 import { PolicySides } from './policy-sides.js'
@@ -35,33 +41,41 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
   if (!context.isMember(from.namespace))
     return refusal(`namespace ${from.namespace} of the caller does not take part in the mesh`)
   if (!context.isUsable(from)) return refusal('the caller cannot have a certificate, so it is never allowed')
-  const path = requestPath(question.path ?? '/', context.escapedSlashes)
-  const refused = isHttp(port.protocol) && !path.ok ? `the request is answered 400: ${path.reason}` : undefined
-  const request = {
-    path: path.ok ? path.path : sentPath(question.path ?? '/'),
-    method: question.method ?? 'GET',
-    headers: lowerNames(question.headers ?? {}),
-    query: (question.path ?? '').split('?').slice(1).join('?'),
-  }
+  const isRead = isHttp(port.protocol)
+  const sent = sentRequest(question)
   const client = new PolicySides(computation).client(from, { ...to, port: port.port })
-  const served = { ...request, readings: path.ok ? path.readings : [] }
-  const judged =
-    client === undefined
-      ? []
-      : chosenUpstreams(client.outbound, served).flatMap(({ upstream: id, request: sent }) => {
-          const upstream = client.upstream(id)
-          if (upstream?.service === undefined) return []
-          const { hasRoute } = client
-          return decisionsAt(context, { from, hasRoute, service: upstream.service, upstream, request: sent })
-        })
-  // Sidecars of the called side refuse paths. Where there is none, no one does.
-  if (refused !== undefined && !judged.some(({ plaintext }) => plaintext)) return refusal(refused)
-  const decisions =
-    refused === undefined
-      ? judged
-      : judged.map((decision) => (decision.plaintext ? decision : { ...decision, allowed: false, reasons: [refused] }))
-  if (decisions.length === 0) return refusal(`no workload is behind ${service}`)
-  return summary(decisions)
+  const { upstreams, answer: own }: CallerSide =
+    client === undefined ? { upstreams: [] } : callerSide(client.outbound, sent)
+  // A sidecar without a route to the service knows none of its rules.
+  const answer = client?.hasRoute === true ? own : undefined
+  const arrivals = upstreams.flatMap(({ upstream: id, request }): readonly Arrival[] => {
+    const upstream = client?.upstream(id)
+    if (client === undefined || upstream?.service === undefined) return []
+    const call = { from, hasRoute: client.hasRoute, service: upstream.service, upstream, request }
+    return [isRead ? arrivingRequest(context, call) : { decisions: decisionsAt(context, call) }]
+  })
+  const refused = arrivals.length === 0 && isRead ? refusedPath(context, sent.path) : refusedEverywhere(arrivals)
+  if (answer === undefined && refused !== undefined) return refusal(refused)
+  const decisions = arrivals.flatMap((arrival) => arrival.decisions)
+  if (decisions.length > 0) return summary(decisions, answer)
+  if (answer === undefined)
+    return refusal(
+      own === undefined
+        ? `no workload is behind ${service}`
+        : `${nameKey(from)} may call nothing that ${service} leads to`,
+    )
+  return { ...refusal(`the sidecar of the caller answers ${answer.status}: ${answer.reason}`), answer }
+}
+
+/** A request as the sidecar of the caller routes it: it merges slashes and refuses nothing. */
+function sentRequest({ path: target = '/', method = 'GET', headers = {} }: AccessQuestion): MatchableRequest {
+  const [path = '', ...query] = target.split('?')
+  return {
+    path: /^\/+$/.test(path) ? path : path.replaceAll(/\/+/g, '/'),
+    method,
+    headers: lowerNames(headers),
+    query: query.join('?'),
+  }
 }
 
 /** A call as it leaves the sidecar of the caller. */
@@ -72,6 +86,47 @@ interface Call {
   readonly service: MeshService
   readonly upstream: UpstreamPart
   readonly request: MatchableRequest
+}
+
+/** What becomes of a call behind one upstream. */
+interface Arrival {
+  readonly decisions: readonly AccountDecision[]
+  /** Why sidecars there refuse the path. */
+  readonly refused?: string
+}
+
+/** A request arrives, with a path that sidecars of the called side may refuse. */
+function arrivingRequest(context: DecisionContext, call: Call): Arrival {
+  const path = requestPath(call.request.path, context.escapedSlashes)
+  if (path.ok)
+    return {
+      decisions: decisionsAt(context, {
+        ...call,
+        request: { ...call.request, path: path.path, readings: path.readings },
+      }),
+    }
+  const refused = refusal400(path.reason)
+  const decisions = decisionsAt(context, call).map((decision) =>
+    decision.plaintext === true ? decision : { ...decision, allowed: false, reasons: [refused] },
+  )
+  return { decisions, refused }
+}
+
+/** Why a path is refused, wherever it arrives. Where there is no sidecar, no one refuses it. */
+function refusedEverywhere(arrivals: readonly Arrival[]): string | undefined {
+  const isRefused = ({ decisions, refused }: Arrival): boolean =>
+    refused !== undefined && !decisions.some(({ plaintext }) => plaintext)
+  return arrivals.every(isRefused) ? arrivals[0]?.refused : undefined
+}
+
+/** Why the called side answers 400; undefined if it does not. */
+function refusedPath({ escapedSlashes }: DecisionContext, sent: string): string | undefined {
+  const path = requestPath(sent, escapedSlashes)
+  return path.ok ? undefined : refusal400(path.reason)
+}
+
+function refusal400(reason: string): string {
+  return `the request is answered 400: ${reason}`
 }
 
 /** One answer for each account, and port of its workloads, that the call may end up at. */
@@ -135,7 +190,11 @@ function decideAt(
   return { allowed: true, rule, reasons: [`TrafficTarget ${nameKey(rule.object)} allows it by ${by}`] }
 }
 
-function summary(decisions: readonly AccountDecision[]): AccessDecision {
+function summary(decisions: readonly AccountDecision[], answer: CallerAnswer | undefined): AccessDecision {
+  if (answer !== undefined) {
+    const share = `a share of the requests is answered ${answer.status} by the sidecar of the caller: ${answer.reason}`
+    return { ...summary(decisions, undefined), allowed: false, reason: share, answer }
+  }
   const [first] = decisions
   const denied = decisions.filter(({ allowed }) => !allowed)
   const [nearest] = denied
@@ -150,10 +209,6 @@ function summary(decisions: readonly AccountDecision[]): AccessDecision {
     reason: `${some}${where} refuse it: ${nearest.reasons[0] ?? 'nothing allows it'}`,
     decisions,
   }
-}
-
-function sentPath(target: string): string {
-  return target.split('?')[0] ?? ''
 }
 
 function refusal(reason: string): AccessDecision {

@@ -10,6 +10,7 @@ import type {
 } from '@osm-ts/driver-api/policy'
 import { dictionary } from '@osm-ts/driver-api/toolkit'
 
+import type { CallerAnswer } from './access-decision.js'
 import { matchesRoute, type MatchableRequest } from './match-route.js'
 
 /** A place that the sidecar of a caller may send a request to. */
@@ -19,15 +20,31 @@ export interface ChosenUpstream {
   readonly request: MatchableRequest
 }
 
-/** The upstreams among which the sidecar of a caller chooses; empty if it answers by itself. */
-export function chosenUpstreams({ rules }: OutboundPart, request: MatchableRequest): readonly ChosenUpstream[] {
+/** What the sidecar of a caller does with a request. */
+export interface CallerSide {
+  /** Among which it chooses; empty if it answers by itself. */
+  readonly upstreams: readonly ChosenUpstream[]
+  /** What it answers by itself: to all requests, or to a share of them if there are upstreams. */
+  readonly answer?: CallerAnswer
+}
+
+/** What the sidecar of a caller does with a request. */
+export function callerSide({ rules }: OutboundPart, request: MatchableRequest): CallerSide {
   const sendsTo = ({ weight }: { readonly weight: number }): boolean => weight > 0
-  if (rules.kind === 'tcp') return rules.targets.filter(sendsTo).map(({ upstream }) => ({ upstream, request }))
+  if (rules.kind === 'tcp')
+    return { upstreams: rules.targets.filter(sendsTo).map(({ upstream }) => ({ upstream, request })) }
   const route = rules.routes.find(({ match }) => matchesRoute(match, request))
-  return (route?.targets ?? []).filter(sendsTo).map((target) => ({
+  if (route === undefined) return { upstreams: [], answer: { status: 404, reason: 'no rule matches the request' } }
+  const { redirect, errorWeight = 0, errorStatus = 500, targets } = route
+  if (redirect !== undefined)
+    return { upstreams: [], answer: { status: redirect.status, reason: 'the rule redirects requests' } }
+  const upstreams = targets.filter(sendsTo).map((target) => ({
     upstream: target.upstream,
     request: changedRequest(request, route, target),
   }))
+  if (errorWeight === 0) return { upstreams }
+  const reason = errorStatus === 503 ? 'a backend has no workloads' : 'the rule has no backend that it may use'
+  return { upstreams, answer: { status: errorStatus, reason } }
 }
 
 function changedRequest(
@@ -35,12 +52,9 @@ function changedRequest(
   route: OutboundRoute | undefined,
   target: RouteTarget,
 ): MatchableRequest {
-  const path = changedPath(request.path, route)
   return {
     ...request,
-    path,
-    // The readings of a path that was sent are not those of another one.
-    ...(path === request.path ? {} : { readings: [] }),
+    path: changedPath(request.path, route),
     headers: [route?.requestHeaders, target.requestHeaders].reduce(changedHeaders, request.headers),
   }
 }
@@ -50,7 +64,9 @@ function changedPath(path: string, route: OutboundRoute | undefined): string {
   if (change === undefined) return path
   if (change.type === 'full') return change.value
   const segments = route?.match.path?.type === 'segments' ? route.match.path.value : ''
-  return `${change.value}/${path.slice(segments.length).replace(/^\/+/, '')}`
+  const rest = path.slice(segments.length)
+  // Without anything in place of the segments, the path still begins with one slash.
+  return change.value === '' ? `/${rest.replace(/^\/+/, '')}` : `${change.value}${rest.replace(/^\/+/, '/')}`
 }
 
 function changedHeaders(

@@ -1,0 +1,51 @@
+import type { Verdict } from '@osm-ts/oracle'
+
+import type { DifferentialMesh, Outcome } from './differential-mesh.js'
+import { type Policy, oracleOf, verdictOn } from './question.js'
+import type { Attempt } from './random-policy.js'
+import { shrunk } from './shrink.js'
+
+/** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. */
+const TRIES_FOR_MS = 120_000
+
+/** What stays wrong with what becomes of an attempt. */
+export async function lastingFault(
+  differential: DifferentialMesh,
+  attempt: Attempt,
+  faultOf: (outcome: Outcome) => string | undefined,
+  forMs: number,
+): Promise<string | undefined> {
+  const deadline = performance.now() + forMs
+  for (;;) {
+    const fault = faultOf(await differential.attempt(attempt))
+    if (fault === undefined || performance.now() > deadline) return fault
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** The smallest policy that shows the disagreement, in words. */
+export async function counterExample(
+  differential: DifferentialMesh,
+  policy: Policy,
+  attempt: Attempt,
+  faultOf: (verdict: Verdict, outcome: Outcome, attempt: Attempt) => string | undefined,
+): Promise<string> {
+  const faultUnder = async (applied: Policy, forMs: number): Promise<string | undefined> => {
+    await differential.apply(applied)
+    const verdict = verdictOn(oracleOf(applied), attempt)
+    return lastingFault(differential, attempt, (outcome) => faultOf(verdict, outcome, attempt), forMs)
+  }
+  const documents = await shrunk(
+    policy.documents,
+    async (fewer) => (await faultUnder({ ...policy, documents: fewer }, 1000)) !== undefined,
+  )
+  const smallest = { ...policy, documents }
+  const fault = await faultUnder(smallest, TRIES_FOR_MS)
+  return [
+    fault ?? 'the disagreement disappeared while it was shrunk',
+    `attempt: ${JSON.stringify(attempt)}`,
+    `oracle: ${verdictOn(oracleOf(smallest), attempt).reason}`,
+    `permissive: ${policy.permissive}, plaintext in ${policy.plaintext.join(' ')}, escaped slashes kept: ${policy.keepsEscapedSlashes}`,
+    ...documents,
+  ].join('\n')
+}
