@@ -36,6 +36,45 @@ export const policyKindMeshes: Readonly<Record<string, (size: number) => readonl
       }),
     ]),
   ],
+  splitMatches: (size) => [
+    ...routedServices(size),
+    routeGroup(1),
+    ...numbers(size).map((n) => {
+      const name = serviceName(n % routedCount(size))
+      return written('split.smi-spec.io/v1alpha4', 'TrafficSplit', `split-${n}`, {
+        service: name,
+        backends: [
+          { service: name, weight: 3 },
+          { service: nextService(n, size), weight: 1 },
+        ],
+        matches: [{ kind: 'HTTPRouteGroup', name: `match-${n}` }],
+      })
+    }),
+    ...numbers(size).map((n) =>
+      written('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `match-${n}`, {
+        matches: [{ name: 'only', pathRegex: `/route-${n}/.*`, methods: ['GET'] }],
+      }),
+    ),
+  ],
+  httpRoutes: (size) => [
+    ...routedServices(size),
+    routeGroup(1),
+    ...numbers(size).map((n) => {
+      const name = serviceName(n % routedCount(size))
+      return written('gateway.networking.k8s.io/v1', 'HTTPRoute', `route-${n}`, {
+        parentRefs: [{ group: '', kind: 'Service', name, port: 80 }],
+        rules: [
+          {
+            matches: [{ path: { type: 'RegularExpression', value: `/route-${n}/.*` }, method: 'GET' }],
+            backendRefs: [
+              { name, port: 80, weight: 3 },
+              { name: nextService(n, size), port: 80, weight: 1 },
+            ],
+          },
+        ],
+      })
+    }),
+  ],
   retry: (size) => [
     ...callable(size),
     written(policyApi, 'Retry', 'retry', {
@@ -143,6 +182,26 @@ function callable(size: number): readonly WrittenObject[] {
     routeGroup(1),
     ...numbers(size).map((n) => target(serviceName(n), [MEASURED])),
   ]
+}
+
+/** Fewer services than rules for them, with addresses: without one no sidecar has routes to a service. */
+function routedServices(size: number): readonly WrittenObject[] {
+  const count = routedCount(size)
+  const addressed = services(count).map((object, n) =>
+    object.kind === 'Service'
+      ? { ...object, spec: { ...object.spec, clusterIP: `10.96.${n >> 8}.${n & 255}` } }
+      : object,
+  )
+  return [...client(), ...addressed, ...numbers(count).map((n) => target(serviceName(n), [MEASURED]))]
+}
+
+/** Services of a number of rules: 300 of 1,000. */
+function routedCount(size: number): number {
+  return Math.ceil(size * 0.3)
+}
+
+function nextService(n: number, size: number): string {
+  return serviceName((n + 1) % routedCount(size))
 }
 
 /** The measured workload as a server: one service for each of its ports. */

@@ -25,6 +25,20 @@ export interface PolicyKindCost {
   readonly growth: { readonly translate: number; readonly octets: number }
 }
 
+/** Time of 1,000 HTTPRoutes on 300 Services, divided by that of as many TrafficSplits with matches: the least of some turns each. */
+interface RouteRatio {
+  readonly compute: number
+  readonly translate: number
+  readonly both: number
+}
+
+/** By kind, and what routes of one API cost beside those of the other. */
+type PolicyKindCosts = Readonly<Record<string, PolicyKindCost | RouteRatio>> & {
+  readonly httpRoutesToSplits: RouteRatio
+}
+
+type Decoders = Readonly<Record<'user' | 'runtime', ObjectDecoder>>
+
 const SIZES = [10, 100, 300, 1000] as const
 const REFERENCE = 100
 
@@ -37,12 +51,12 @@ export function measurePolicyKinds({
   repetitions,
 }: {
   readonly repetitions: { readonly small: number; readonly large: number }
-}): Readonly<Record<string, PolicyKindCost>> {
+}): PolicyKindCosts {
   const decoder = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
   const kinds = Object.entries(policyKindMeshes)
   // The first translations of a process are slow whatever they translate.
   for (const [, mesh] of kinds) measure(decode(mesh(REFERENCE), decoder), REFERENCE, 1)
-  return Object.fromEntries(
+  const costs = Object.fromEntries(
     kinds.map(([kind, mesh]) => {
       const sizes = SIZES.map((size) =>
         measure(decode(mesh(size), decoder), size, size > REFERENCE ? repetitions.large : repetitions.small),
@@ -50,6 +64,30 @@ export function measurePolicyKinds({
       return [kind, { sizes, growth: growthOf(sizes) }]
     }),
   )
+  return { ...costs, httpRoutesToSplits: compareRoutes(decoder, Math.max(3, repetitions.large)) }
+}
+
+/** Both kinds in turns, so that other work on the machine concerns both. */
+function compareRoutes(decoders: Decoders, turns: number): RouteRatio {
+  const size = SIZES[SIZES.length - 1] ?? REFERENCE
+  const meshes = ['httpRoutes', 'splitMatches'].map((kind) => decode(policyKindMeshes[kind]?.(size) ?? [], decoders))
+  const least = meshes.map(() => ({ compute: Infinity, translate: Infinity }))
+  for (let turn = 0; turn < turns; turn += 1)
+    for (const [index, objects] of meshes.entries()) {
+      const { computeMs, translateMs } = measure(objects, size, 1)
+      const before = least[index] ?? { compute: Infinity, translate: Infinity }
+      least[index] = {
+        compute: Math.min(before.compute, computeMs),
+        translate: Math.min(before.translate, translateMs),
+      }
+    }
+  const [routes, splits] = least
+  if (routes === undefined || splits === undefined) throw new Error('there are two kinds')
+  return {
+    compute: round(routes.compute / splits.compute),
+    translate: round(routes.translate / splits.translate),
+    both: round((routes.compute + routes.translate) / (splits.compute + splits.translate)),
+  }
 }
 
 function measure(objects: readonly MeshObject[], size: number, repetitions: number): PolicyKindSize {
@@ -89,10 +127,7 @@ function growthOf(sizes: readonly PolicyKindSize[]): PolicyKindCost['growth'] {
   }
 }
 
-function decode(
-  written: readonly WrittenObject[],
-  decoders: Readonly<Record<'user' | 'runtime', ObjectDecoder>>,
-): readonly MeshObject[] {
+function decode(written: readonly WrittenObject[], decoders: Decoders): readonly MeshObject[] {
   const origin = { kind: 'file', file: 'generated', line: 1, column: 1 } as const
   const context = { origin, defaultNamespace: 'default', locate: () => origin, sourceText: () => undefined }
   return written.map((each) => {

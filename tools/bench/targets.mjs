@@ -208,6 +208,12 @@ export const targets = [
     'most',
     0,
   ),
+  target(
+    '1,000 HTTPRoutes on 300 Services, computed and translated, to as many TrafficSplits with matches',
+    'policy-kinds.httpRoutesToSplits.both',
+    'most',
+    2,
+  ),
   ...blocks.map(([what, path, whenMissed]) =>
     target(`longest block of the event loop: ${what}`, path, 'most', LONGEST_BLOCK_MS, 'ms', whenMissed),
   ),
