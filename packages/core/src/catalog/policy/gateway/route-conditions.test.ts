@@ -6,8 +6,8 @@ import { RuleFaults } from './rule-faults.js'
 
 const conditions = (source: Parameters<typeof routeConditions>[0]) => {
   const problems = new ProblemList(objectRefOf('HTTPRoute', { namespace: 'shop', name: 'web' }))
-  const match = routeConditions(source, 'spec.rules[0].matches[0]', new RuleFaults(problems, 'no request'))
-  return { match, fields: problems.items.map(({ field }) => field) }
+  const found = routeConditions(source, 'spec.rules[0].matches[0]', new RuleFaults(problems, 'no request'))
+  return { match: found?.match, fields: problems.items.map(({ field }) => field) }
 }
 
 describe('an empty expression', () => {
