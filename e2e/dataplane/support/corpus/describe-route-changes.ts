@@ -81,6 +81,8 @@ const documents: readonly string[] = [
               { name: 'X-SET-absent', value: 'c' },
               { name: 'x-empty', value: '' },
               { name: 'user-agent', value: 'route' },
+              { name: 'x-both', value: 'route' },
+              { name: 'x-taken', value: 'route' },
             ],
             add: [
               { name: 'X-Add', value: 'more' },
@@ -105,10 +107,23 @@ const documents: readonly string[] = [
         {
           ...store,
           filters: [
-            { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-backend', value: 'store' }] } },
+            {
+              type: 'RequestHeaderModifier',
+              requestHeaderModifier: {
+                set: [
+                  { name: 'x-backend', value: 'store' },
+                  { name: 'X-Both', value: 'store' },
+                ],
+                add: [{ name: 'x-add', value: 'last' }],
+                remove: ['x-taken'],
+              },
+            },
             {
               type: 'ResponseHeaderModifier',
-              responseHeaderModifier: { add: [{ name: 'x-backend', value: 'store' }] },
+              responseHeaderModifier: {
+                set: [{ name: 'x-more', value: 'store' }],
+                add: [{ name: 'x-backend', value: 'store' }],
+              },
             },
           ],
         },
@@ -156,6 +171,8 @@ const locations: readonly (readonly [Sent, number, string])[] = [
   [{ path: '/http' }, 302, 'http://store.shop:80/http'],
   [{ path: '/full/a?b=/c?d' }, 307, 'http://store.shop:8080/here?b=/c?d'],
   [{ path: '/prefix/a/b%2Cc//d?e//f' }, 303, 'http://store.shop:8080/new/b%2Cc/d?e//f'],
+  [{ path: '/prefix/a?b' }, 303, 'http://store.shop:8080/new?b'],
+  [{ path: '/prefix/a/' }, 303, 'http://store.shop:8080/new/'],
   [{ path: '/cut' }, 308, 'http://store.shop:8080/'],
   [{ path: '/cut/a/' }, 308, 'http://store.shop:8080/a/'],
   [{ path: '/enc%20oded/%7Ea' }, 302, 'http://store.shop:8080/b%2Dc/%7Ea'],
@@ -222,12 +239,18 @@ export function describeRouteChanges(sidecarClass: string, load?: () => Promise<
           'x-set-absent': 'c',
           'x-empty': '',
           'user-agent': 'route',
-          'x-add': 'a,b,more',
+          'x-add': 'a,b,more,last',
           'x-add-absent': 'first',
           'x-kept': 'as it is',
           'x-backend': 'store',
+          'x-both': 'store',
         })
-        expect(headers).toMatchObject({ server: 'route', 'set-cookie': ['a=1'], 'x-more': 'b', 'x-backend': 'store' })
+        expect(headers).toMatchObject({
+          server: 'route',
+          'set-cookie': ['a=1'],
+          'x-more': 'store',
+          'x-backend': 'store',
+        })
         expect(headers).not.toHaveProperty('content-type')
       })
 

@@ -24,7 +24,7 @@ import { type HeaderMatcherInit, headerValue, routeMatch } from '../routing/matc
 import { fullHostName, names } from '../encoding/names.js'
 import { breakerOfCluster } from '../upstreams/statistical-breaker.js'
 import { closingFilter, WITHOUT_HOST } from './shared-chains.js'
-import { headerChanges, mirrorPolicies, redirectAction, rewriteFields } from './route-actions.js'
+import { changesOfBoth, headerChanges, mirrorPolicies, redirectAction, rewriteFields } from './route-actions.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
@@ -132,25 +132,36 @@ export function weightedRoute(
   return {
     match: { ...matched, headers: givenHost === undefined ? headers : [...headers, withoutHost()] },
     action: routeAction(route, breakers, givenHost),
-    ...headerChanges(route),
+    ...(leavesChangesToTargets(route) ? {} : headerChanges(route)),
   }
+}
+
+/** Envoy makes the changes of a weighted cluster before those of its route; a target has the last word. */
+function leavesChangesToTargets({ targets }: OutboundRoute): boolean {
+  return targets.some(
+    ({ weight, requestHeaders, responseHeaders }) =>
+      weight > 0 && (requestHeaders !== undefined || responseHeaders !== undefined),
+  )
 }
 
 const notFoundCodes = { 500: NotFoundCode.INTERNAL_SERVER_ERROR, 503: NotFoundCode.SERVICE_UNAVAILABLE } as const
 
 function routeAction(
-  { match, targets, timeoutMs, errorWeight = 0, errorStatus, redirect, rewrite, mirrors, retries }: OutboundRoute,
+  route: OutboundRoute,
   breakers: BreakersByCluster,
   givenHost: string | undefined,
 ): NonNullable<RouteInit['action']> {
+  const { match, targets, timeoutMs, errorWeight = 0, errorStatus, redirect, rewrite, mirrors, retries } = route
+  const passedOn = leavesChangesToTargets(route) ? route : {}
   if (redirect !== undefined) return { case: 'redirect', value: redirectAction(redirect, match) }
   const clusters = targets
     .filter(({ weight }) => weight > 0)
     .sort(compareTargets)
-    .map((target) => weightedCluster(target, breakers))
+    .map((target) => weightedCluster({ ...target, ...changesOfBoth(passedOn, target) }, breakers))
   if (clusters.length === 0)
     return { case: 'directResponse', value: { status: errorWeight > 0 ? (errorStatus ?? 500) : 503 } }
-  const failing = errorWeight > 0 ? [{ name: names.missingCluster, weight: errorWeight }] : []
+  const failing =
+    errorWeight > 0 ? [{ name: names.missingCluster, weight: errorWeight, ...headerChanges(passedOn) }] : []
   return {
     case: 'route',
     value: {

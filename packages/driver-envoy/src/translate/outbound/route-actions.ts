@@ -22,12 +22,10 @@ import { quoted } from '../routing/matching.js'
 
 type HeaderValueOptionInit = Init<typeof HeaderValueOptionSchema>
 type Matched = OutboundRoute['match']
+type ChangedHeaders = Pick<OutboundRoute, 'requestHeaders' | 'responseHeaders'>
 
 /** Changes of headers, in the fields that routes and weighted clusters have in common. */
-export function headerChanges({
-  requestHeaders = {},
-  responseHeaders = {},
-}: Pick<OutboundRoute, 'requestHeaders' | 'responseHeaders'>): {
+export function headerChanges({ requestHeaders = {}, responseHeaders = {} }: ChangedHeaders): {
   readonly requestHeadersToAdd: HeaderValueOptionInit[]
   readonly requestHeadersToRemove: string[]
   readonly responseHeadersToAdd: HeaderValueOptionInit[]
@@ -38,6 +36,27 @@ export function headerChanges({
     requestHeadersToRemove: [...(requestHeaders.remove ?? [])],
     responseHeadersToAdd: headerValues(responseHeaders),
     responseHeadersToRemove: [...(responseHeaders.remove ?? [])],
+  }
+}
+
+/**
+ * Changes that a route and then a target of it make. Envoy would make those of the target first, so a route whose targets have changes leaves its own to them.
+ */
+export function changesOfBoth(route: ChangedHeaders, target: ChangedHeaders): ChangedHeaders {
+  return {
+    requestHeaders: inOrder(route.requestHeaders, target.requestHeaders),
+    responseHeaders: inOrder(route.responseHeaders, target.responseHeaders),
+  }
+}
+
+/** What changes headers as one list does and then another. Within a list Envoy removes first, then sets, then adds. */
+function inOrder(first: HeaderChanges = {}, { set = [], add = [], remove = [] }: HeaderChanges = {}): HeaderChanges {
+  const decided = new Set([...set.map(({ name }) => name), ...remove])
+  const isOpen = ({ name }: { readonly name: string }): boolean => !decided.has(name)
+  return {
+    set: [...(first.set ?? []).filter(isOpen), ...set],
+    add: [...(first.add ?? []).filter(isOpen), ...add],
+    remove: [...(first.remove ?? []).filter((name) => !decided.has(name)), ...remove],
   }
 }
 
