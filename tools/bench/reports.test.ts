@@ -94,7 +94,7 @@ describe('targetTable', () => {
     )
     expect(lines).toHaveLength(4 + targets.length)
     expect(rowOf('endpoint change')?.slice(2, 6)).toEqual(['at most 1.5', '1.4', 'met', ''])
-    expect(rowOf('the same, p99')?.slice(2, 5)).toEqual(['at most 300 ms', '400 ms', '**missed**'])
+    expect(rowOf('the same, p99')?.slice(2, 5)).toEqual(['at most 250 ms', '400 ms', '**missed**'])
     expect(rowOf('the same, p99')?.[5]).toMatch(/collection of the old generation/)
     expect(rowOf('P-256 certificates')?.slice(2, 6)).toEqual(['at least 0.7', '', 'not measured', ''])
   })

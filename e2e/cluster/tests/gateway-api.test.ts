@@ -21,7 +21,7 @@ const suite = process.env.OSM_GATEWAY_API ?? ''
 /** Of the pods. Another class than this one is run on demand: it needs an image of its sidecar, and minutes that the tier does not have. */
 const sidecarClass = process.env.OSM_GATEWAY_API_CLASS ?? 'envoy'
 
-const profiles = ['MESH-HTTP']
+const profiles = sidecarClass === 'envoy' ? ['MESH-HTTP', 'MESH-GRPC'] : ['MESH-HTTP']
 /** Everything that HTTPRoutes have beyond the core of the profile. */
 const httpFeatures = [
   'MeshClusterIPMatching',

@@ -12,7 +12,7 @@ import { HTTP_PORT, TCP_PORT, clients, document, services } from './topology.js'
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const namespace = fc.constantFrom('a', 'b')
 
-/** Selects workloads that nobody runs. */
+/** Selects workloads that do not exist. */
 const hollow = document('v1', 'Service', 'a/hollow', {
   spec: { selector: { app: 'hollow' }, ports: [{ name: 'http', port: HTTP_PORT, appProtocol: 'http' }] },
 })

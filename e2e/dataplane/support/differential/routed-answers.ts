@@ -47,7 +47,7 @@ function arrivalFault(
   return wrong.length === 0 ? undefined : `the server sees ${wrong.join(', ')}`
 }
 
-/** Values of a header without the spaces between them, which nobody prescribes. */
+/** Values of a header without the spaces between them, which are not prescribed. */
 function plain(values: string | undefined): string | undefined {
   return values
     ?.split(',')

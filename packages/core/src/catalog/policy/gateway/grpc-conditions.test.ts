@@ -27,7 +27,7 @@ describe('a match of gRPC calls', () => {
     [{ service: 'a.B' }, { type: 'segments', value: '/a.B' }],
     [{ method: 'C' }, { type: 'regex', value: '/[^/]+/C' }],
     [expression({ service: 'a[.](B|C)' }), { type: 'regex', value: '/(?:a[.](B|C))/[^/]+' }],
-    [expression({ service: '[^a]+', method: 'x|y' }), { type: 'regex', value: '/(?:[^a]+)/(?:x|y)' }],
+    [expression({ service: '[^a]+', method: 'x|y' }), { type: 'regex', value: '/[^a]+/(?:x|y)' }],
   ])('is one of paths: %j', (method, path) => {
     expect(read(method)).toMatchObject({ requests: { match: { path } }, faults: [] })
   })

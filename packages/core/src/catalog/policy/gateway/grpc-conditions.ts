@@ -63,8 +63,10 @@ function patternOf(service: string, method: string, field: string, faults: RuleF
   return undefined
 }
 
+/** Only alternatives need a group of their own, and some classes take few groups. */
 function part(pattern: string): string {
-  return pattern === '' ? ANY : `(?:${pattern})`
+  if (pattern === '') return ANY
+  return pattern.includes('|') ? `(?:${pattern})` : pattern
 }
 
 /** True if an expression names the beginning or the end of a text outside of a class of characters. */
