@@ -4,7 +4,7 @@ import { KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import { TextSource } from '../../test/controller-fixture.js'
 import { MemoryApi } from '../../test/memory-api.js'
-import { AccountTokens } from './account-tokens.js'
+import { AccountTokens, MAX_BY_ACCOUNTS } from './account-tokens.js'
 
 const HOUR_MS = 3_600_000
 const namespace = 'osm-system'
@@ -22,6 +22,7 @@ describe('tokens of service accounts', () => {
   let time: number
   let status: object
   let asked: unknown[]
+  let machines: number
 
   const valid = (signature?: string, hours = 1): string =>
     tokenOf({ aud: [audience], exp: (time + hours * HOUR_MS) / 1_000 }, signature)
@@ -30,6 +31,7 @@ describe('tokens of service accounts', () => {
     time = 1_000_000_000
     api = new MemoryApi()
     asked = []
+    machines = 0
     status = {
       authenticated: true,
       audiences: [audience],
@@ -55,6 +57,7 @@ describe('tokens of service accounts', () => {
       meshName: 'osm',
       osmNamespace: namespace,
       current: () => feed.current(),
+      machinesOf: () => machines,
       now: () => time,
     })
   })
@@ -114,9 +117,27 @@ describe('tokens of service accounts', () => {
     await tokens.redeem(valid('second'), 'key')
     const { items } = await api.list(resourceTypes.Lease, { namespace })
     expect(items).toHaveLength(1)
-    for (let n = 1; n < MAX_TOKENS; n += 1)
-      api.put(resourceTypes.Lease, { metadata: { ...items[0]?.metadata, namespace, name: `used-${n}` } })
-    await expect(codeOf(valid('third'))).resolves.toBe('OSM_MACHINE_TOKENS')
+    const fill = async (count: number, account: string): Promise<void> => {
+      const { items } = await api.list(resourceTypes.Lease, { namespace })
+      for (let n = 1; n <= count; n += 1) {
+        const metadata = { ...items.at(-1)?.metadata, namespace, name: `used-${account}-${n}` }
+        const annotations = { ...metadata.annotations, 'openservicemesh.io/issued-for': `${account}/store` }
+        api.put(resourceTypes.Lease, { metadata: { ...metadata, annotations } })
+      }
+    }
+    await fill(MAX_BY_ACCOUNTS, 'other')
+    await expect(codeOf(valid('third'))).resolves.toBeUndefined()
+    await fill(MAX_BY_ACCOUNTS - 2, 'shop')
+    await expect(codeOf(valid('fourth'))).resolves.toBe('OSM_MACHINE_TOKENS')
+    time += 2 * HOUR_MS
+    await expect(codeOf(valid('fifth'))).resolves.toBeUndefined()
+    await fill(MAX_TOKENS, 'other')
+    await expect(codeOf(valid('sixth'))).resolves.toBe('OSM_MACHINE_TOKENS')
+  })
+
+  it('leave room for machines of other namespaces', async () => {
+    machines = MAX_BY_ACCOUNTS
+    await expect(codeOf(valid())).resolves.toBe('OSM_MACHINE_LIMIT')
   })
 
   it('say that they cannot be checked', async () => {

@@ -26,6 +26,8 @@ export interface AccountTokensOptions {
   readonly osmNamespace: string
   /** The service accounts of the mesh. */
   readonly current: () => Snapshot | undefined
+  /** Machines of a namespace. */
+  readonly machinesOf: (namespace: string) => number
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -47,7 +49,13 @@ const ACCOUNT = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/
 /** Label of Leases that record by which machine a token was used. */
 const USE_LABEL = 'openservicemesh.io/machine-token-use'
 const USE_ANNOTATION = 'openservicemesh.io/machine-token-use'
+const ACCOUNT_ANNOTATION = 'openservicemesh.io/issued-for'
 const EXPIRES_ANNOTATION = 'openservicemesh.io/expires-at'
+/**
+ * Machines of a namespace that admit others no more, and tokens of its accounts that are recorded. Whoever may request tokens of an account admits machines by
+ * themselves, and must leave room for other namespaces.
+ */
+export const MAX_BY_ACCOUNTS = 100
 /** A record outlives its token by this much: the clock of the API server, which decides, may be behind. */
 const GRACE_MS = 5 * 60_000
 
@@ -85,7 +93,10 @@ export class AccountTokens {
       throw refuse('OSM_MACHINE_TOKEN', `is valid for more than ${MAX_TOKEN_TTL_MS / 3_600_000} h; make one for less`)
     const { namespace, name: serviceAccount } = await this.#attempt(() => this.#review(token, audience, claims))
     const labels = this.#permitted({ namespace, name: serviceAccount })
-    const use = await this.#attempt(() => this.#use(token, claims, { key, uuid: newProxyUUID() }))
+    if (this.#options.machinesOf(namespace) >= MAX_BY_ACCOUNTS)
+      throw machineRefusals.limitOf(namespace, MAX_BY_ACCOUNTS)
+    const account = { namespace, name: serviceAccount }
+    const use = await this.#attempt(() => this.#use(token, claims, account, { key, uuid: newProxyUUID() }))
     if (use.key !== key)
       throw refuse(
         'OSM_MACHINE_TOKEN_USED',
@@ -134,18 +145,22 @@ export class AccountTokens {
   }
 
   /** Records who uses a token, and resolves to who has used it first. */
-  async #use(token: string, { expiresAt }: Claims, use: TokenUse): Promise<TokenUse> {
+  async #use(token: string, { expiresAt }: Claims, account: Account, use: TokenUse): Promise<TokenUse> {
     const { api, meshName, osmNamespace: namespace } = this.#options
     const hash = createHash('sha256').update(token).digest('hex')
     const name = `osm-machine-token-${meshName}-${hash.slice(0, 32)}`
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    await this.#sweep(signal)
+    await this.#sweep(account.namespace, signal)
     try {
       const metadata = {
         namespace,
         name,
         labels: { ...meshObjectLabels(meshName), [USE_LABEL]: 'true' },
-        annotations: { [USE_ANNOTATION]: JSON.stringify(use), [EXPIRES_ANNOTATION]: String(expiresAt) },
+        annotations: {
+          [USE_ANNOTATION]: JSON.stringify(use),
+          [EXPIRES_ANNOTATION]: String(expiresAt),
+          [ACCOUNT_ANNOTATION]: `${account.namespace}/${account.name}`,
+        },
       }
       const manifest = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: {} }
       await api.create(resourceTypes.Lease, manifest, { signal, answer: 'metadata' })
@@ -160,8 +175,8 @@ export class AccountTokens {
     return JSON.parse(recorded) as TokenUse // written by a controller of this mesh
   }
 
-  /** Removes records of tokens that have expired. */
-  async #sweep(signal: AbortSignal): Promise<void> {
+  /** Removes records of tokens that have expired, and refuses another one where too many are left, of a namespace or in all. */
+  async #sweep(accountNamespace: string, signal: AbortSignal): Promise<void> {
     const { api, meshName, osmNamespace: namespace, now } = this.#options
     const labelSelector = Object.entries({ ...meshObjectLabels(meshName), [USE_LABEL]: 'true' })
       .map(([key, value]) => `${key}=${value}`)
@@ -170,11 +185,16 @@ export class AccountTokens {
     const over = all.filter(({ metadata }) => Number(metadata.annotations?.[EXPIRES_ANNOTATION]) + GRACE_MS <= now())
     for (const { metadata } of over)
       await api.delete(resourceTypes.Lease, { namespace, name: metadata.name }, { signal })
-    const kept = all.length - over.length
-    if (kept >= MAX_TOKENS)
+    const kept = all.filter((record) => !over.includes(record))
+    const own = kept.filter(({ metadata }) =>
+      metadata.annotations?.[ACCOUNT_ANNOTATION]?.startsWith(`${accountNamespace}/`),
+    )
+    if (own.length >= MAX_BY_ACCOUNTS || kept.length >= MAX_TOKENS)
       throw new OsmError<MachineErrorCode>(
         'OSM_MACHINE_TOKENS',
-        `namespace ${namespace} records ${kept} tokens of service accounts that have not expired, which is the limit`,
+        own.length >= MAX_BY_ACCOUNTS
+          ? `machines have used ${own.length} tokens of service accounts of namespace ${accountNamespace} that have not expired, which is the limit; make tokens that expire earlier`
+          : `namespace ${namespace} records ${kept.length} tokens of service accounts that have not expired, which is the limit`,
       )
   }
 

@@ -63,7 +63,15 @@ export function clusterMachines(options: ClusterMachinesOptions): ClusterMachine
         ...enrolment,
         address,
         tokens: new SecretTokenStore({ api, meshName, namespace: osmNamespace, now, signal }),
-        accounts: ({ feed }) => new AccountTokens({ api, meshName, osmNamespace, current: () => feed.current(), now }),
+        accounts: ({ feed }) =>
+          new AccountTokens({
+            api,
+            meshName,
+            osmNamespace,
+            current: () => feed.current(),
+            machinesOf: (namespace) => machines.countOf(namespace),
+            now,
+          }),
         machines: ({ feed }) => machines.follow(feed),
         now,
       }),

@@ -140,6 +140,11 @@ export class LeaseMachines implements Machines, ObjectSource {
     return this.#instances.get(key)?.origin
   }
 
+  /** Machines of a namespace. */
+  countOf(namespace: string): number {
+    return this.#informer.list().filter(({ machine }) => machine.namespace === namespace).length
+  }
+
   async find(uuid: ProxyUUID): Promise<Machine | undefined> {
     return (await this.#lease(uuid))?.machine
   }

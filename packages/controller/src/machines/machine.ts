@@ -90,6 +90,11 @@ export const machineRefusals = {
   name: ({ namespace, name }: Machine) =>
     refusal('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`),
   limit: () => refusal('OSM_MACHINE_LIMIT', `the mesh has ${MAX_MACHINES} machines, which is the limit`),
+  limitOf: (namespace: string, limit: number) =>
+    refusal(
+      'OSM_MACHINE_LIMIT',
+      `namespace ${namespace} has ${limit} machines, beyond which tokens of service accounts admit no more; join others by tokens of osm machine token`,
+    ),
   twice: ({ namespace, name }: Machine) =>
     refusal(
       'OSM_MACHINE_TWICE',

@@ -5,7 +5,8 @@ export const machineErrorCodes = {
   OSM_MACHINE_TOKEN_USED: 'a token was used before by another machine: it admits one machine only',
   OSM_MACHINE_TOKEN_AUDIENCE:
     'the token of a service account is not meant for joining this mesh; request one with its audience',
-  OSM_MACHINE_TOKENS: 'too many join tokens are stored; wait until some have expired, or remove them',
+  OSM_MACHINE_TOKENS:
+    'too many tokens are stored, or recorded of the service accounts of a namespace; wait until some have expired, or remove them',
   OSM_MACHINE_TOKEN_STORE:
     'a stored join token cannot be read or written, or the token of a service account cannot be checked',
   OSM_MACHINE_REQUEST: 'a machine sent an invalid request to join, to renew its certificate, or to report its state',
@@ -13,7 +14,7 @@ export const machineErrorCodes = {
     'the request for a certificate asks for names or extensions, has a weak key, or is not signed by its key',
   OSM_MACHINE_ACCOUNT: 'the service account of a token does not exist, is outside the mesh, or permits no machines',
   OSM_MACHINE_NAME: 'another machine, or a workload, has the name of a machine that joins',
-  OSM_MACHINE_LIMIT: 'the mesh has as many machines as it admits',
+  OSM_MACHINE_LIMIT: 'the mesh, or a namespace by tokens of its service accounts, has as many machines as it admits',
   OSM_MACHINE_UNKNOWN: 'the control plane does not know the machine of a certificate: it has left, or was removed',
   OSM_MACHINE_TWICE: 'another process shows the certificate of a machine at the same time: its state folder was copied',
   OSM_MACHINE_BUSY: 'too many requests of machines arrive, in total or from one address',
