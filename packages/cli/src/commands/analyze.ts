@@ -1,4 +1,4 @@
-import { formatObjectRef, type Problem } from '@osm-ts/core'
+import type { Problem } from '@osm-ts/core'
 import { type Command, Option } from 'commander'
 
 import type { AnnotationsOf } from '../analyze/findings.js'
@@ -69,6 +69,7 @@ Examples:
     { suppress = [], namespace, failOn, output }: AnalyzeFlags,
     { model, running, pods }: AnalyzedMesh,
   ): Promise<void> {
+    const { formatObjectRef } = await import('@osm-ts/core')
     const { collectFindings } = await import('../analyze/findings.js')
     const { findKeyProblems } = await import('../analyze/mesh-keys.js')
     const { withShortPlaces } = await import('../spec/short-places.js')

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 
 import { type Command, Option } from 'commander'
-import { type MachineGrant, pemCertificates } from '@osm-ts/core'
+import type { MachineGrant } from '@osm-ts/core'
 import type { JoinMachineOptions } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
@@ -265,6 +265,7 @@ async function proofOf(
         '--service-account-token-file needs --root-file: such a token does not name the root of the control plane',
         'print the root by osm machine root',
       )
+    const { pemCertificates } = await import('@osm-ts/core')
     const roots = pemCertificates(readInput(cwd, rootFile, 'give the file that osm machine root has written'))
     if (roots.length === 0)
       throw cliError('OSM_CLI_INPUT', `${rootFile} has no certificate in PEM`, 'print the root by osm machine root')

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 
-import { parseMachineLabel } from '@osm-ts/core'
 import { InvalidArgumentError } from 'commander'
 
 /** A port of the workload, as callers see it, and where its process listens. */
@@ -10,6 +9,8 @@ export interface MachinePort {
   readonly localPort?: number
 }
 
+/** The same as in core, which is too large to be read for options. */
+const LABEL = /^([A-Za-z0-9][\w./-]{0,252})=([A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?|)$/
 const PORT = /^(?:([a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?)=)?(\d{1,5})(?::(\d{1,5}))?$/
 const DURATION = /^(\d+)(s|m|h)$/
 const UNITS: ReadonlyMap<string, number> = new Map([
@@ -24,9 +25,9 @@ export function parseLabel(
   text: string,
   before: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const label = parseMachineLabel(text)
-  if (label === undefined) throw new InvalidArgumentError('It must be a label, such as app=store.')
-  return { ...before, ...Object.fromEntries([label]) }
+  const [, key, value] = LABEL.exec(text) ?? []
+  if (key === undefined || value === undefined) throw new InvalidArgumentError('It must be a label, such as app=store.')
+  return { ...before, [key]: value }
 }
 
 /** `8080`, `8080:18080` or `web=8080:18080`, added to those that were given before. */

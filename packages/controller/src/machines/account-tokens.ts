@@ -52,7 +52,7 @@ const USE_ANNOTATION = 'openservicemesh.io/machine-token-use'
 const ACCOUNT_ANNOTATION = 'openservicemesh.io/issued-for'
 const EXPIRES_ANNOTATION = 'openservicemesh.io/expires-at'
 /**
- * Machines of a namespace that admit others no more, and tokens of its accounts that are recorded. Whoever may request tokens of an account admits machines by
+ * Machines of a namespace that admit others no more, and tokens of its accounts that are recorded. Any user who may request tokens of an account admits machines by
  * themselves, and must leave room for other namespaces.
  */
 export const MAX_BY_ACCOUNTS = 100

@@ -10,7 +10,7 @@ export {
   type StoredToken,
   type TokenUse,
 } from './join-token.js'
-export { machineLabelsAnnotation, parseMachineLabel, parseMachineLabels } from './machine-labels.js'
+export { machineLabelsAnnotation, parseMachineLabels } from './machine-labels.js'
 export { MAX_TOKEN_TTL_MS, MAX_TOKENS, type Redeemed, redeemToken, type TokenStore } from './token-store.js'
 export {
   type CertificateAnswer,

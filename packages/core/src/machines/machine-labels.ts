@@ -4,7 +4,7 @@ const LABEL = /^([A-Za-z0-9][\w./-]{0,252})=([A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-
 export const machineLabelsAnnotation = 'openservicemesh.io/machine-labels'
 
 /** A label as `key=value`; undefined if the text is none. */
-export function parseMachineLabel(text: string): readonly [key: string, value: string] | undefined {
+function parseMachineLabel(text: string): readonly [key: string, value: string] | undefined {
   const [, key, value] = LABEL.exec(text) ?? []
   return key === undefined || value === undefined ? undefined : [key, value]
 }
