@@ -146,11 +146,18 @@ function usableBackends(
     const service = { namespace, name }
     if (weight < 0)
       problems.error('OSM_SPEC_SPLIT_BACKENDS', `${field}.weight`, `must not be negative; the backend gets no traffic`)
-    else if (context.get(serviceModel, service) === undefined)
+    else if (context.get(objectInputs.Service, service) === undefined)
       problems.error(
         'OSM_SPEC_SPLIT_SERVICE',
         `${field}.service`,
         `there is no Service ${nameKey(service)}; its share goes to the others`,
+      )
+    // One without a selector may get its endpoints from a provider at any moment.
+    else if (context.get(serviceModel, service) === undefined)
+      problems.warning(
+        'OSM_SPEC_SPLIT_SERVICE',
+        `${field}.service`,
+        `nothing of the mesh is behind Service ${nameKey(service)}; its share goes to the others`,
       )
     else backends.push({ service, weight, field })
   }
