@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { prometheusTraffic } from '@osm-ts/cli'
+import { prometheusTraffic } from '@osm-ts/cli/testing'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { resourceTypes } from '@osm-ts/kubernetes'
 import { sharedApiServer, type ApiServer } from './harness/index.js'

@@ -2,3 +2,4 @@
 export { parseCallee, parseCaller } from '../src/policy-question.js'
 export { askPolicy } from '../src/spec/ask-policy.js'
 export { loadFolder, standaloneNaming } from '../src/spec/load-folder.js'
+export { prometheusTraffic } from '../src/dashboard/prometheus-traffic.js'
