@@ -19,8 +19,6 @@ import type { ScaleEnvironment } from './scale-environment.js'
 /** Changes are collected for so long after the last one. */
 export const DEBOUNCE_MS = 100
 const TIMEOUT_MS = 60_000
-/** For so long the driver keeps what connections still use, and a second more. */
-const DRAIN_MS = 11_000
 
 /** From a change to the last acknowledgement of those whom it concerns. Milliseconds. */
 export interface ChangeFigures {
@@ -194,9 +192,8 @@ export async function measureServiceAdded(
     added.push(...objects)
   }
   const block = await withBlock(environment, times)
-  // What is removed is drained for a while, which would be measured with the next one.
+  // Not one after the other: what is removed is drained for a while, which would be measured with the next one.
   await environment.api.remove(added)
-  await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
   await environment.settled()
   return {
     ...block,
