@@ -283,7 +283,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       programs: scalePrograms,
     }),
   soak: async () => {
-    const cycles = Number(values.cycles ?? (values.quick ? 8 : 40))
+    const cycles = Number(values.cycles ?? (values.quick ? 6 : 40))
     if (!(cycles >= 6)) throw new Error('--cycles takes a number of 6 at least')
     const figures = await measureSoak({
       cycles,
