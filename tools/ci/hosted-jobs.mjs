@@ -37,7 +37,7 @@ const portable = ['check', 'test']
  */
 export function hostedJobs({ outside, tiers }, { node, defaultNode, runners, kind }) {
   const setUp = tiers.find(({ name }) => name === 'set-up')?.minutes ?? 0
-  const minutesOf = (/** @type {import('./tiers.mjs').Tier} */ { minutes }) => slowness * (setUp + minutes)
+  const minutesOf = (/** @type {import('./tiers.mjs').Tier} */ { minutes }) => Math.ceil(slowness * (setUp + minutes))
   const hosted = tiers.filter(
     ({ name, needs }) => !partsOfOthers.includes(name) && !needs.some((need) => outside[need]?.inNoRegistry === true),
   )
