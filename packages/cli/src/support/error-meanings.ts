@@ -332,7 +332,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_SPEC_SCRIPT: "a script is too long or invalid",
   OSM_SPEC_SERVICE_PORT: "ports of one Service conflict, or the target port of one does not exist in any workload",
   OSM_SPEC_SPLIT_BACKENDS: "a TrafficSplit has no backends, or its weights are negative or all zero",
-  OSM_SPEC_SPLIT_SERVICE: "the apex or a backend of a TrafficSplit does not exist, or is in another namespace",
+  OSM_SPEC_SPLIT_SERVICE: "the apex or a backend of a TrafficSplit does not exist, is in another namespace, or has nothing of the mesh behind it",
   OSM_SPEC_SYNTAX: "a document is not well-formed YAML or JSON",
   OSM_SPEC_TARGET_NAMESPACE: "a TrafficTarget is in another namespace than its destination and is ignored",
   OSM_SPEC_TARGET_RULES: "a TrafficTarget has no rules or no sources and allows nothing",

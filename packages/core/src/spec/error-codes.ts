@@ -47,7 +47,8 @@ export const specErrorCodes = {
   OSM_SPEC_ROUTE_VALUE: 'a rule of a route has a value or a filter that the mesh does not support',
   OSM_SPEC_SERVICE_PORT: 'ports of one Service conflict, or the target port of one does not exist in any workload',
   OSM_SPEC_SPLIT_BACKENDS: 'a TrafficSplit has no backends, or its weights are negative or all zero',
-  OSM_SPEC_SPLIT_SERVICE: 'the apex or a backend of a TrafficSplit does not exist, or is in another namespace',
+  OSM_SPEC_SPLIT_SERVICE:
+    'the apex or a backend of a TrafficSplit does not exist, is in another namespace, or has nothing of the mesh behind it',
   OSM_SPEC_TARGET_NAMESPACE: 'a TrafficTarget is in another namespace than its destination and is ignored',
   OSM_SPEC_TARGET_RULES: 'a TrafficTarget has no rules or no sources and allows nothing',
   OSM_SPEC_WORKLOAD:
