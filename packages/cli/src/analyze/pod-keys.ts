@@ -10,7 +10,7 @@ export async function readKeyedPods(
 ): Promise<readonly KeyedObject[]> {
   const found = new Map<string, KeyedObject>()
   for (const namespace of namespaces)
-    for (const pod of await listAll(api, resourceTypes.Pod, { namespace }, signal)) {
+    for (const pod of await listAll(api, resourceTypes.Pod, { namespace, answer: 'metadata' }, signal)) {
       const key = `${namespace}/${ownerOf(pod)}`
       if (!found.has(key)) found.set(key, keyedObject('Pod', pod))
     }

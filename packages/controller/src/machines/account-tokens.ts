@@ -13,7 +13,14 @@ import {
   type Snapshot,
   type TokenUse,
 } from '@osm-ts/core'
-import { isKubernetesError, type KubernetesApi, listAll, meshObjectLabels, resourceTypes } from '@osm-ts/kubernetes'
+import {
+  isKubernetesError,
+  type KubernetesApi,
+  type KubernetesObject,
+  listAll,
+  meshObjectLabels,
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
@@ -91,11 +98,11 @@ export class AccountTokens {
       )
     if (claims.expiresAt - now() > MAX_TOKEN_TTL_MS)
       throw refuse('OSM_MACHINE_TOKEN', `is valid for more than ${MAX_TOKEN_TTL_MS / 3_600_000} h; make one for less`)
-    const { namespace, name: serviceAccount } = await this.#attempt(() => this.#review(token, audience, claims))
-    const labels = this.#permitted({ namespace, name: serviceAccount })
+    const account = await this.#attempt(() => this.#review(token, audience, claims))
+    const labels = this.#permitted(account)
+    const { namespace, name: serviceAccount } = account
     if (this.#options.machinesOf(namespace) >= MAX_BY_ACCOUNTS)
       throw machineRefusals.limitOf(namespace, MAX_BY_ACCOUNTS)
-    const account = { namespace, name: serviceAccount }
     const use = await this.#attempt(() => this.#use(token, claims, account, { key, uuid: newProxyUUID() }))
     if (use.key !== key)
       throw refuse(
@@ -182,10 +189,11 @@ export class AccountTokens {
       .map(([key, value]) => `${key}=${value}`)
       .join()
     const all = await listAll(api, resourceTypes.Lease, { namespace, labelSelector, answer: 'metadata' }, signal)
-    const over = all.filter(({ metadata }) => Number(metadata.annotations?.[EXPIRES_ANNOTATION]) + GRACE_MS <= now())
-    for (const { metadata } of over)
+    const isOver = ({ metadata }: KubernetesObject): boolean =>
+      Number(metadata.annotations?.[EXPIRES_ANNOTATION]) + GRACE_MS <= now()
+    for (const { metadata } of all.filter(isOver))
       await api.delete(resourceTypes.Lease, { namespace, name: metadata.name }, { signal })
-    const kept = all.filter((record) => !over.includes(record))
+    const kept = all.filter((record) => !isOver(record))
     const own = kept.filter(({ metadata }) =>
       metadata.annotations?.[ACCOUNT_ANNOTATION]?.startsWith(`${accountNamespace}/`),
     )
