@@ -4,6 +4,7 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { OtelCollector } from './support/otel-collector.js'
 import {
+  callChain,
   collected,
   expectWholeTrace,
   spansOf,
@@ -11,7 +12,6 @@ import {
   tracedConfig,
   tracedWorkloads,
 } from './support/traced-chain.js'
-import { throughProxy } from './support/traffic.js'
 
 const TRACE = 'a1'.repeat(16)
 const SPAN = 'b2'.repeat(8)
@@ -36,10 +36,8 @@ describe('traces of a call through three services, in a real OpenTelemetry Colle
     await collector.stop()
   })
 
-  async function call(path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    const { status } = await throughProxy(mesh.proxyOf('shop/client'), `http://a.shop:8080${path}`, { headers })
-    expect(status).toBe(200)
-  }
+  const call = (path: string, headers?: Readonly<Record<string, string>>): Promise<void> =>
+    callChain(mesh, path, headers)
   const contextOf = (flags: '00' | '01'): Readonly<Record<string, string>> => ({
     traceparent: `00-${TRACE}-${SPAN}-${flags}`,
   })

@@ -2,8 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { startTestMesh, type TestMesh } from '../dataplane/support/mesh.js'
 import { OtelCollector } from '../dataplane/support/otel-collector.js'
-import { expectWholeTrace, spansOf, tracedConfig, tracedWorkloads } from '../dataplane/support/traced-chain.js'
-import { throughProxy } from '../dataplane/support/traffic.js'
+import {
+  callChain,
+  expectWholeTrace,
+  spansOf,
+  tracedConfig,
+  tracedWorkloads,
+} from '../dataplane/support/traced-chain.js'
 
 describe('traces of a call through three services of class pipy, in a real OpenTelemetry Collector', () => {
   let collector: OtelCollector
@@ -19,10 +24,8 @@ describe('traces of a call through three services of class pipy, in a real OpenT
     await collector.stop()
   })
 
-  async function call(path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    const { status } = await throughProxy(mesh.proxyOf('shop/client'), `http://a.shop:8080${path}`, { headers })
-    expect(status).toBe(200)
-  }
+  const call = (path: string, headers?: Readonly<Record<string, string>>): Promise<void> =>
+    callChain(mesh, path, headers)
 
   it('are whole: one trace, in which both sides of a call have one span', async () => {
     await call('/whole')

@@ -1,8 +1,9 @@
 import { expect } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { programs } from './mesh.js'
+import { programs, type TestMesh } from './mesh.js'
 import type { CollectedSpan, OtelCollector } from './otel-collector.js'
+import { throughProxy } from './traffic.js'
 import { account, meshConfig, service, workload } from './yaml.js'
 
 const hops = ['a', 'b', 'c'] as const
@@ -36,6 +37,16 @@ export function tracedConfig(
     traffic: { enablePermissiveTrafficPolicyMode: true },
     observability: { tracing: { enable: true, provider, address: '127.0.0.1', port, sampledFraction } },
   })
+}
+
+/** Calls all hops, and expects their answer. */
+export async function callChain(
+  mesh: Pick<TestMesh, 'proxyOf'>,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { status } = await throughProxy(mesh.proxyOf('shop/client'), `http://a.shop:8080${path}`, { headers })
+  expect(status).toBe(200)
 }
 
 /** The spans of a call through all hops, from the first to the last: each hop has one of the caller's sidecar and one of the callee's. */
