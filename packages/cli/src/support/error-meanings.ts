@@ -33,6 +33,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CERT_CLOSED: "a certificate was requested while the process was shutting down",
   OSM_CERT_ISSUE: "the certificate provider failed to issue a certificate",
   OSM_CERT_ISSUED_CHAIN: "the certificate provider returned a chain that does not lead to a trusted root",
+  OSM_CERT_ISSUED_CONSTRAINTS: "a CA in the chain of an issued certificate forbids one of its names by name constraints, so that sidecars would refuse it",
   OSM_CERT_ISSUED_KEY: "the certificate provider returned a certificate for another key than that of the request",
   OSM_CERT_ISSUED_NAMES: "the certificate provider added names to a certificate, or left names out",
   OSM_CERT_ISSUED_SHORTENED: "the certificate provider shortens the lifetime of certificates; they are renewed more often",

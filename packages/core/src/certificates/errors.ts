@@ -24,6 +24,8 @@ export const certificateErrorCodes = {
   OSM_CERT_ISSUED_SHORTENED:
     'the certificate provider shortens the lifetime of certificates; they are renewed more often',
   OSM_CERT_ISSUED_CHAIN: 'the certificate provider returned a chain that does not lead to a trusted root',
+  OSM_CERT_ISSUED_CONSTRAINTS:
+    'a CA in the chain of an issued certificate forbids one of its names by name constraints, so that sidecars would refuse it',
   OSM_CERT_UNKNOWN: 'a certificate to rotate was never issued, or was released',
   OSM_CERT_RELEASED: 'the proxy of a certificate was released; neither its certificate nor its name is used again',
   OSM_CERT_CLOSED: 'a certificate was requested while the process was shutting down',

@@ -4,10 +4,11 @@ import { OsmError } from '@osm-ts/driver-api'
 import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 import { quoted } from '../identity/dns-name.js'
-import { commonNamesOf, readAlternativeNames } from './certificate-names.js'
+import { type AlternativeNames, commonNamesOf, readAlternativeNames } from './certificate-names.js'
 import type { SignedLeaf, SigningRequest } from './certificate-provider.js'
 import { Certificate, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
+import { forbiddenName } from './name-constraints.js'
 import { pemCertificates } from './pem.js'
 
 /** What an authority outside the process has sent, and what it is compared with. */
@@ -38,10 +39,11 @@ const EXTENDED_KEY_USAGES = ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'] as const
 export function checkIssuedChain({ pem, request, roots, now }: IssuedChain): SignedLeaf {
   const [leaf, ...others] = parse(pem)
   checkKey(leaf, request)
-  checkNames(leaf, request)
+  const names = checkNames(leaf, request)
   checkUsage(leaf)
   const [notBefore, leafEnd] = checkValidity(leaf, request, now)
   const { intermediates, root } = buildChain(leaf, others, readRoots(roots), now)
+  checkConstraints([...intermediates, root], names, request)
   const ends = [leafEnd, ...[...intermediates, root].map(({ validTo }) => Date.parse(validTo))]
   return {
     chain: [leaf, ...intermediates].map(String).join(''),
@@ -95,7 +97,7 @@ function checkKey(leaf: X509Certificate, { publicKey, commonName }: SigningReque
   throw wrong('OSM_CERT_ISSUED_KEY', `the certificate for ${commonName} is for another key than that of the request`)
 }
 
-function checkNames(leaf: X509Certificate, request: SigningRequest): void {
+function checkNames(leaf: X509Certificate, request: SigningRequest): AlternativeNames {
   const names = readAlternativeNames(leaf)
   const { commonName } = request
   if ('stranger' in names)
@@ -117,6 +119,22 @@ function checkNames(leaf: X509Certificate, request: SigningRequest): void {
       'OSM_CERT_ISSUED_NAMES',
       `the authority left the name ${quoted(missing)} out of the certificate for ${commonName}`,
     )
+  return names
+}
+
+function checkConstraints(
+  authorities: readonly X509Certificate[],
+  names: AlternativeNames,
+  { commonName }: SigningRequest,
+): void {
+  for (const authority of authorities) {
+    const name = forbiddenName(authority, names)
+    if (name !== undefined)
+      throw wrong(
+        'OSM_CERT_ISSUED_CONSTRAINTS',
+        `the name constraints of ${quoted(authority.subject.replaceAll('\n', ', '))} do not allow ${quoted(name)} in the certificate for ${commonName}`,
+      )
+  }
 }
 
 function checkUsage(leaf: X509Certificate): void {

@@ -66,6 +66,40 @@ describe('an authority of OpenSSL with an intermediate', () => {
   })
 })
 
+describe('an intermediate with name constraints', () => {
+  it.each([
+    ['permitted;DNS:cluster.local, permitted;URI:cluster.local', true],
+    ['permitted;DNS:.cluster.local', true],
+    ['permitted;DNS:CLUSTER.local, permitted;DNS:example', true],
+    ['permitted;DNS:example', false],
+    ['permitted;URI:example', false],
+    ['permitted;URI:.cluster.local', false],
+    ['permitted;IP:10.0.0.0/255.0.0.0, permitted;IP:fd00::/ff00::', true],
+    ['permitted;IP:10.0.0.0/255.255.255.254', false],
+    ['excluded;IP:10.0.0.1/255.255.255.255', false],
+    ['excluded;DNS:svc.cluster.local', false],
+    ['excluded;DNS:uster.local', true],
+    ['excluded;URI:cluster.local', false],
+    ['excluded;URI:local', true],
+    ['excluded;email:example', true],
+  ])('that has %s signs for the mesh: %j, as OpenSSL finds', async (constraints, isAllowed) => {
+    const authority = await OpensslAuthority.start(constraints)
+    try {
+      const provider = await openRemote(authority)
+      const names = { ...certificateNames(service, domains), ipAddresses: ['10.0.0.1', 'fd00::1'] }
+      const request = { ...names, validityMs: HOUR, key: { algorithm: 'ECDSA' } } as const
+      const outcome = await issueLeaf(provider, request, new AbortController().signal).then(
+        () => 'issued',
+        (error: unknown) => (error as { readonly code?: string }).code,
+      )
+      expect(outcome).toBe(isAllowed ? 'issued' : 'OSM_CERT_ISSUED_CONSTRAINTS')
+      expect(await authority.accepts()).toBe(isAllowed)
+    } finally {
+      await authority.stop()
+    }
+  })
+})
+
 async function openRemote(remote?: RemoteAuthority): Promise<RemoteProvider> {
   return RemoteProvider.open(
     {

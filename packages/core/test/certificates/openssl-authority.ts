@@ -51,9 +51,14 @@ export class OpensslAuthority implements RemoteAuthority {
     this.#folder = folder
   }
 
-  static async start(): Promise<OpensslAuthority> {
+  /** @param nameConstraints - of the intermediate, as OpenSSL reads them */
+  static async start(nameConstraints?: string): Promise<OpensslAuthority> {
     const authority = new OpensslAuthority(await mkdtemp(join(tmpdir(), 'osm-openssl-')))
-    await authority.#write('ca.cnf', CONFIG)
+    const constraints = nameConstraints === undefined ? '' : `nameConstraints = critical, ${nameConstraints}\n`
+    await authority.#write(
+      'ca.cnf',
+      CONFIG.replace('[middle]\n', (section) => `${section}${constraints}`),
+    )
     await authority.#write('index.txt', '')
     for (const [name, extensions] of [
       ['root', 'top'],
@@ -112,6 +117,15 @@ export class OpensslAuthority implements RemoteAuthority {
   async describe(csr: string): Promise<string> {
     await this.#write('described.csr', csr)
     return this.#openssl('req', '-in', 'described.csr', '-verify', '-noout', '-text')
+  }
+
+  /** Whether OpenSSL takes the certificate that was signed last. */
+  async accepts(): Promise<boolean> {
+    const args = ['verify', '-CAfile', 'root.crt', '-untrusted', 'intermediate.crt', 'leaf.crt']
+    return this.#openssl(...args).then(
+      () => true,
+      () => false,
+    )
   }
 
   async stop(): Promise<void> {
