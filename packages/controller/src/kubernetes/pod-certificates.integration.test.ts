@@ -273,6 +273,19 @@ describe('PodCertificates', () => {
     expect(most).toBeLessThanOrEqual(8)
   })
 
+  it('signs another key of the same pod, whose node has lost the first with its memory', async () => {
+    const key = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    api.put(Pod, podWith('a', uuid))
+    put({})
+    duty.start(signer)
+    await answered('a')
+    api.drop(PodCertificateRequest, { namespace: 'shop', name: 'request-a' })
+    put({ key })
+    await answered('a')
+    const { certificateChain = '' } = statusOf('a') ?? {}
+    expect(new X509Certificate(certificateChain).publicKey.equals(key.publicKey)).toBe(true)
+  })
+
   it('tells that the API server serves no such requests, and follows it to another version', async () => {
     api.documents.clear()
     api.put(Pod, podWith('a', uuid))
