@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { root } from '../../../tools/lib/paths.mjs'
 import { osmProgram, type OsmProgram } from '../../api/support/osm-program.js'
+import { waitUntil } from '../wait-until.js'
+import { appPod } from './app-pod.js'
 import type { Release } from './cluster-locks.js'
 import { reportOnFailure } from './report-on-failure.js'
 import type { SharedCluster } from './shared-cluster.js'
@@ -9,6 +11,10 @@ import { TestNamespace } from './test-namespace.js'
 const chart = join(root, 'charts/osm')
 const helmTimeout = '240s'
 const helmTimeoutMs = 260_000
+const webhookTimeoutMs = 120_000
+
+/** What a dry run says while its pod has not been reviewed yet: kube-proxy learns of a ready webhook later than helm, and a new namespace gets its account late. */
+const notReviewed = /failed calling webhook|error looking up service account/
 
 /** Meshes share the cluster, and those of OSM's suite start with nothing allowed. */
 const commonValues = {
@@ -93,10 +99,18 @@ export class Mesh {
     return namespace
   }
 
-  /** Enrols a namespace by `osm namespace add`. */
-  async add({ name }: TestNamespace, options: readonly string[] = []): Promise<void> {
+  /** Enrols a namespace by `osm namespace add`, and returns when the API server reaches the webhook for its pods. */
+  async add({ name, image }: TestNamespace, options: readonly string[] = []): Promise<void> {
     const { code, stderr } = await this.osm('namespace', 'add', name, '--mesh-name', this.name, ...options)
     if (code !== 0) throw new Error(`osm namespace add ${name} failed with ${code}: ${stderr}`)
+    const pod = appPod({ name: 'webhook-probe', namespace: name, image })
+    const input = JSON.stringify(pod)
+    const review = async (): Promise<true | undefined> => {
+      const { stderr: answer } = await this.cluster.kubectl.try(['create', '--dry-run=server', '-f', '-'], { input })
+      return notReviewed.test(answer) ? undefined : true
+    }
+    const signal = AbortSignal.timeout(webhookTimeoutMs)
+    await waitUntil(`a review of pods of ${name}`, review, { timeoutMs: webhookTimeoutMs, everyMs: 500, signal })
   }
 
   /** Merges something into the specification of the MeshConfig. */
