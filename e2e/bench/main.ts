@@ -1,4 +1,5 @@
 import { cpus, totalmem } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
@@ -21,7 +22,7 @@ import { measureRecomputation } from './recomputation.js'
 import { measureColdStart } from './scale/cold-start.js'
 import { measureConnections } from './scale/connections.js'
 import { measureLarge } from './scale/large.js'
-import { measureEndpoints, measureScale } from './scale/scale.js'
+import { measureEndpoints, measureScale, measureServices } from './scale/scale.js'
 import { measureSoak } from './soak/soak.js'
 import { measureSidecarLatency } from './sidecar-latency.js'
 import { measureSidecarThroughput } from './sidecar-throughput.js'
@@ -40,6 +41,8 @@ const { values, positionals } = parseArgs({
     // Of `soak`.
     cycles: { type: 'string' },
     'keep-per-cycle': { type: 'string' },
+    // Of those with a controller in its own process.
+    profiles: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -53,6 +56,7 @@ const names = [
   'containment',
   'scale',
   'endpoints',
+  'services',
   'connections',
   'peers',
   'cold-start',
@@ -71,7 +75,7 @@ const names = [
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
-const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'peers']
+const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'services', 'peers']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -119,6 +123,7 @@ const scalePrograms = {
   proxies: new URL('./bench-scale-proxies.mjs', import.meta.url).pathname,
   floor: new URL('./bench-scale-floor.mjs', import.meta.url).pathname,
   reader: new URL('./bench-scale-reader.mjs', import.meta.url).pathname,
+  ...(values.profiles === undefined ? {} : { profiles: resolve(values.profiles) }),
 }
 
 /** Programs that workloads of a mesh run. */
@@ -241,6 +246,12 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       replicas: 2,
       programs: scalePrograms,
     }),
+  services: () =>
+    measureServices({
+      ...(values.quick ? { services: 100, affected: 40, rounds: 5 } : { services: 1000, affected: 200, rounds: 20 }),
+      replicas: 2,
+      programs: scalePrograms,
+    }),
   connections: () =>
     measureConnections({
       ...(values.quick
@@ -360,7 +371,9 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
 }
 
 if (values.help) {
-  console.log(`Usage: npm run bench -- [${names.join('|')}]... [--json] [--quick] [--cycles N] [--proxies N,N]`)
+  console.log(
+    `Usage: npm run bench -- [${names.join('|')}]... [--json] [--quick] [--cycles N] [--proxies N,N] [--profiles FOLDER]`,
+  )
 } else {
   await run()
 }

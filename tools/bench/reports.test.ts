@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import { compareReports, comparisonLines } from './compare.mjs'
 import { figuresOf } from './figures.mjs'
 import { reportPage } from './page.mjs'
-import { targetTable, withTable } from './table.mjs'
+import { joinedReports, targetTable, withTable } from './table.mjs'
 import { resultsOf, targets } from './targets.mjs'
 
 const summary = (p50: number) => ({ count: 200, min: 1, p50, p99: 2 * p50, max: 3 * p50 })
@@ -74,6 +74,25 @@ describe('resultsOf', () => {
   })
 })
 
+describe('joinedReports', () => {
+  const later = { ...report, seconds: { large: 60 }, scale: undefined, large: { cold: 1 } }
+
+  it('holds the benchmarks of all of them', () => {
+    const { 'cli-start': first, large, seconds } = joinedReports([report, { ...later, scale: report.scale }]) as never
+    expect({ first, large, seconds }).toEqual({
+      first: report['cli-start'],
+      large: { cold: 1 },
+      seconds: { scale: 90, 'cli-start': 3, large: 60 },
+    })
+  })
+
+  it('refuses reports of different machines, and quick ones beside others', () => {
+    const elsewhere = { ...report, machine: { ...report.machine, node: 'v24.1.0' } }
+    expect(() => joinedReports([report, elsewhere])).toThrow(RangeError)
+    expect(() => joinedReports([report, { ...report, quick: true }])).toThrow(RangeError)
+  })
+})
+
 describe('reportPage', () => {
   it('shows targets, plots and figures, and takes no text for markup', () => {
     const page = reportPage(report)
@@ -86,7 +105,7 @@ describe('reportPage', () => {
 })
 
 describe('targetTable', () => {
-  it('has a row for each target, with the reason only where it is missed', () => {
+  it('has a row for each target, with the reason where it is missed and the command where it was not measured', () => {
     const lines = targetTable(report).split('\n')
     const rowOf = (what: string) => lines.find((line) => line.startsWith(`| ${what}`))?.split(/ *\| */)
     expect(lines[0]).toBe(
@@ -96,7 +115,8 @@ describe('targetTable', () => {
     expect(rowOf('endpoint change')?.slice(2, 6)).toEqual(['at most 1.5', '1.4', 'met', ''])
     expect(rowOf('the same, p99')?.slice(2, 5)).toEqual(['at most 250 ms', '400 ms', '**missed**'])
     expect(rowOf('the same, p99')?.[5]).toMatch(/collection of the old generation/)
-    expect(rowOf('P-256 certificates')?.slice(2, 6)).toEqual(['at least 0.7', '', 'not measured', ''])
+    expect(rowOf('P-256 certificates')?.slice(2, 5)).toEqual(['at least 0.7', '', 'not measured'])
+    expect(rowOf('P-256 certificates')?.[5]).toBe('`npm run bench -- certificates` measures it')
   })
 
   it('says so where the reason of a miss is not known', () => {

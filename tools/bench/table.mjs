@@ -10,15 +10,37 @@ const end = '<!-- end of targets -->'
  * @returns {string} lines, without one at the end
  */
 export function targetTable(report) {
-  const rows = resultsOf(report).map(({ what, bound, value, unit, measured, met, whenMissed }) => {
+  const rows = resultsOf(report).map(({ what, path, bound, value, unit, measured, met, whenMissed }) => {
     const state = met === undefined ? 'not measured' : met ? 'met' : '**missed**'
-    const reason = met === false ? (whenMissed ?? 'not known yet') : ''
+    const reason = met === undefined ? commandFor(path) : met ? '' : (whenMissed ?? 'not known yet')
     const shown = measured === undefined ? '' : `${numberText(measured)}${unit === '' ? '' : ` ${unit}`}`
     return [what, boundText({ bound, value, unit }), shown, state, reason]
   })
   return [conditionsOf(report), '', ...markdownTable([['What', 'Target', 'Measured', '', 'Reason'], ...rows])].join(
     '\n',
   )
+}
+
+/**
+ * What measures a figure.
+ * @param {string} path of the figure
+ */
+function commandFor(path) {
+  return `\`npm run bench -- ${/^[\w-]+/.exec(path)?.[0] ?? ''}\` measures it`
+}
+
+/**
+ * One report of several, each of which holds other benchmarks; of one that two of them hold, the later counts.
+ * @param {readonly unknown[]} reports
+ * @returns {unknown}
+ * @throws {RangeError} if they come from different machines or versions of Node, or some of them are quick
+ */
+export function joinedReports(reports) {
+  const records = /** @type {readonly Readonly<Record<string, unknown>>[]} */ (reports)
+  const conditions = new Set(records.map(({ machine, quick }) => JSON.stringify([machine, quick])))
+  if (conditions.size > 1) throw new RangeError('the reports were not measured under the same conditions')
+  const seconds = Object.assign({}, ...records.map((each) => each.seconds ?? {}))
+  return Object.assign({}, ...records, { seconds })
 }
 
 /**

@@ -51,7 +51,7 @@ export async function measureColdStart(options: ColdStartOptions): Promise<ColdS
   const proxies = await Proxies.start(programs.proxies)
   try {
     await api.put(scaleMesh(size, port))
-    const started = { program: programs.controller, folder, api: api.url }
+    const started = { program: programs.controller, folder, api: api.url, profiles: programs.profiles }
     // It makes the roots, and has the program read from the disk.
     const { controller: first } = await Controller.start(started)
     await first.stop()

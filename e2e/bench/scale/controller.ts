@@ -18,6 +18,8 @@ export interface ControllerOptions {
   readonly api: string
   /** Bundle that is loaded before the program, so that its heap can be asked about, see soak/probe-main.ts. */
   readonly probe?: string | undefined
+  /** Folder for a profile of its processor time, which it writes when it ends. */
+  readonly profiles?: string | undefined
 }
 
 /** What a controller has counted. */
@@ -69,7 +71,7 @@ export class Controller {
 
   /** Starts its process. */
   static async spawn(options: ControllerOptions): Promise<Controller> {
-    const { program, folder, api, probe } = options
+    const { program, folder, api, probe, profiles } = options
     const kubeconfig = join(folder, 'kubeconfig')
     writeFileSync(kubeconfig, kubeconfigFor(api))
     const [health, debug, webhook] = [await freePort(), await freePort(), await freePort()]
@@ -78,6 +80,7 @@ export class Controller {
       process.execPath,
       [
         ...(probe === undefined ? [] : [...PROBED, '--import', probe]),
+        ...(profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]),
         program,
         `--kubeconfig=${kubeconfig}`,
         '--mesh-name=osm',

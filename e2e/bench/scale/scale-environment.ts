@@ -18,6 +18,8 @@ export interface ScalePrograms {
   readonly floor: string
   /** Loaded into the controller, see soak/probe-main.ts; absent: the controller runs as it is. */
   readonly probe?: string
+  /** See `profiles` of {@link Controller}. */
+  readonly profiles?: string
 }
 
 /** Messages that some proxies were sent first, by type. */
@@ -79,6 +81,7 @@ export class ScaleEnvironment {
       folder,
       api: api.url,
       probe: programs.probe,
+      profiles: programs.profiles,
     })
     const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
     const floor = await BaselineServer.start(programs.floor)

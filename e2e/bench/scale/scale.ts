@@ -70,6 +70,23 @@ export async function measureEndpoints(
   })
 }
 
+/** What a new service costs alone. */
+export async function measureServices(options: {
+  readonly services: number
+  readonly replicas: number
+  /** Proxies that are told of it. */
+  readonly affected: number
+  readonly rounds: number
+  readonly programs: ScalePrograms
+}): Promise<ServiceAddedFigures> {
+  const { services, replicas, affected, rounds, programs } = options
+  const size = { services, replicas, calls: 5, hubs: [affected / 2, 5 * (affected / 2)], permissive: false }
+  return withWorld(size, programs, async (environment) => {
+    await step('connections', () => environment.connect())
+    return step('service', () => measureServiceAdded(environment, affected, rounds))
+  })
+}
+
 /** Measures everything on one mesh, and the floor in turns with it. */
 export async function measureScale(options: ScaleOptions): Promise<ScaleFigures> {
   const { services, replicas, affected, programs } = options
