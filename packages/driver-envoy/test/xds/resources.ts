@@ -5,10 +5,9 @@ import type { EncodedResource, ProxyResources, ResourceSet, TranslatedType } fro
 /** Content by name. */
 export type Contents = Readonly<Record<string, string>>
 
-/** A resource whose bytes are the given text. Routes called `leading` go before listeners. */
+/** A resource whose bytes are the given text. */
 export function resource(name: string, content: string): EncodedResource {
-  const encoded = encodedResource(name, Buffer.from(content), [{ kind: 'upstream', id: name, hash: hashOf(content) }])
-  return name === 'leading' ? { ...encoded, leads: true } : encoded
+  return encodedResource(name, Buffer.from(content), [{ kind: 'upstream', id: name, hash: hashOf(content) }])
 }
 
 /** The hash of the part that a resource with that content is said to come from. */
@@ -32,6 +31,7 @@ export function resourcesOf(state: State, revision = 1): ProxyResources {
     types: {
       cluster: setOf(state.cluster ?? {}),
       endpoints,
+      scope: setOf(state.scope ?? {}),
       listener: setOf(state.listener ?? {}),
       route: setOf(state.route ?? {}),
     },
