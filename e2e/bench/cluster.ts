@@ -76,13 +76,17 @@ async function measureMesh(
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, userAgent: 'osm-ts-bench' })
   const install = await timed(() => Mesh.install(cluster, { name: 'bench' }))
   const mesh = install.result
-  const [meshed, plain] = await Promise.all([
+  const values = { proxyIdentity: 'podCertificate', enablePermissiveTrafficPolicy: true }
+  const meshOfOwnKeys = await Mesh.install(cluster, { name: 'bench-keys', values })
+  const [meshed, ownKeys, plain] = await Promise.all([
     mesh.createNamespace('bench-meshed'),
+    meshOfOwnKeys.createNamespace('bench-own-keys'),
     mesh.createOutsideNamespace('bench-plain'),
   ])
   await mesh.patchMeshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true } })
-  const podStart = await measurePodStart({ api, kubectl: cluster.kubectl, meshed, plain, rounds: options.podStarts })
-  await Promise.all([meshed.delete(), plain.delete()])
+  const { kubectl } = cluster
+  const podStart = await measurePodStart({ api, kubectl, meshed, ownKeys, plain, rounds: options.podStarts })
+  await Promise.all([meshed.delete(), plain.delete(), meshOfOwnKeys.uninstall()])
   await mesh.patchMeshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false } })
   const convergence = await measureClusterConvergence({ api, mesh, pods: options.pods, rounds: options.changes })
   return { load: round(load.milliseconds), install: round(install.milliseconds), podStart, convergence }
