@@ -43,7 +43,7 @@ const mayImport = {
 const programs = ['controller', 'injector', 'standalone']
 
 /** Tests that use the fixtures of core. */
-const fixtureUsers = '^packages/(kubernetes|program|vault)/(test/|.*\\.test\\.ts$)'
+const fixtureUsers = '^packages/(controller|kubernetes|program|standalone|vault)/(test/|.*\\.test\\.ts$)'
 
 /** Packages published to driver authors stay small: the few packages from outside that each may use. */
 const outsidePackages = {

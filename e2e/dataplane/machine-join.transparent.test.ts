@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
+import { AzureMetadataStandIn } from '@osm-ts/standalone/testing'
 
 import { kernelTestObstacle, namespaceNames, removeLeftovers, run } from './support/kernel.js'
 import { envoyBinary, programs, startTestMesh, type TestMesh } from './support/mesh.js'
@@ -22,6 +23,11 @@ const address = { mesh: '10.203.7.1', machine: '10.203.7.2' } as const
 const inside = ['netns', 'exec', namespace, process.execPath] as const
 const obstacle = kernelTestObstacle()
 const store = 'http://store.shop:8080/'
+/** The machine as Azure knows it. */
+const virtual = {
+  vmId: 'bd8e7443-24a0-41f3-b949-8baf4fd1c573',
+  subscriptionId: '5f130ffc-0a3e-4795-b691-4f56a12a5547',
+} as const
 const rules = [{ kind: 'HTTPRouteGroup', name: 'any' } as const]
 
 /** One request of a program of the machine through its forward proxy. */
@@ -52,6 +58,8 @@ if (obstacle !== undefined) {
 } else {
   describe('a machine with its own address', () => {
     const children: ChildProcess[] = []
+    const metadata = new AzureMetadataStandIn(virtual)
+    let metadataUrl: URL
     let folder: string
     let state: string
     let mesh: TestMesh
@@ -131,11 +139,16 @@ if (obstacle !== undefined) {
       run('ip', ['-n', namespace, 'link', 'set', 'eth0', 'up'])
       folder = await mkdtemp(join(tmpdir(), 'osm-machine-'))
       state = join(folder, 'state')
+      metadataUrl = await metadata.listen(address.mesh)
       mesh = await startTestMesh(
         {
           'mesh.yaml': [
             meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-            ...['client', 'stranger', 'store', 'books'].map((name) => account(`shop/${name}`)),
+            ...['client', 'stranger', 'books'].map((name) => account(`shop/${name}`)),
+            account('shop/store', {
+              'openservicemesh.io/machine-labels': 'app=store',
+              'openservicemesh.io/azure-machines': `${virtual.subscriptionId}/${virtual.vmId}`,
+            }),
             routeGroup('shop/any', [{ name: 'any', pathRegex: '.*', methods: ['*'] }]),
             trafficTarget('shop/store', { to: 'shop/store', from: ['shop/client'], rules }),
             trafficTarget('shop/books', { to: 'shop/books', from: ['shop/store'], rules }),
@@ -150,7 +163,7 @@ if (obstacle !== undefined) {
         undefined,
         'envoy',
         undefined,
-        { machineAddress: address.mesh },
+        { machineAddress: address.mesh, environment: { OSM_MACHINE_AZURE_ROOTS: metadata.authority.root.pem } },
       )
       const app = spawn('ip', [...inside, programs.http], {
         env: { ...process.env, PORT: String(PORT), NAME: 'machine' },
@@ -166,6 +179,7 @@ if (obstacle !== undefined) {
         child.kill()
         await ended
       }
+      await metadata.close()
       await mesh.stop()
       if (namespaceNames().includes(namespace)) run('ip', ['netns', 'delete', namespace])
       await rm(folder, { recursive: true })
@@ -246,6 +260,30 @@ if (obstacle !== undefined) {
         .map((pid) => run('cat', [`/proc/${pid}/cmdline`]))
       expect(commands).toEqual([expect.stringContaining('http-server')])
       await eventually(participant, (found) => found === undefined, { what: 'that the machine is forgotten' })
+    })
+
+    it('joins as a virtual machine of Azure, once', async () => {
+      await writeFile(
+        join(folder, 'root.pem'),
+        osmOnce('mesh', ['machine', 'root', '--state', mesh.stateFolder]).output,
+      )
+      const azure = ['--azure', '--azure-metadata', metadataUrl.origin, '--root-file', join(folder, 'root.pem')]
+      const identity = (name: string): readonly string[] => ['--namespace', 'shop', '--service-account', name]
+      joined = startJoin([...azure, ...identity('store')])
+      await untilAnswered()
+      await expect(participant()).resolves.toMatchObject({ state: 'participant', identity: 'store.shop' })
+      // The metadata service is part of this process, which must not wait.
+      const again = async (account: string): Promise<string> => {
+        const args = joinArgs(join(folder, account), ['--name', 'again', ...azure, ...identity(account)])
+        const child = spawn('ip', [...inside, osm, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+        children.push(child)
+        let output = ''
+        child.stderr.setEncoding('utf8').on('data', (piece: string) => (output += piece))
+        await once(child, 'close')
+        return output
+      }
+      await expect(again('store')).resolves.toContain('OSM_MACHINE_TWICE')
+      await expect(again('books')).resolves.toContain('OSM_MACHINE_ACCOUNT')
     })
   })
 }

@@ -205,6 +205,13 @@ export const effects: readonly ValueEffect[] = [
     with: { osm: { machines: { enable: true } } },
     shows: ['by-a-label'],
   }),
+  effect('osm.machines.azureRoots', '-----BEGIN CERTIFICATE-----', [controller], {
+    with: { osm: { machines: { enable: true } } },
+    shows: ['OSM_MACHINE_AZURE_ROOTS', '-----BEGIN CERTIFICATE-----'],
+  }),
+  effect('osm.refusedEndpoints', ['10.96.0.0/12', 'fd00::/108'], [controller], {
+    shows: ['--refused-endpoints=10.96.0.0/12,fd00::/108'],
+  }),
   effect('osm.curlImage', 'sidecar.example/curl:1', [health]),
   ...deployment('osm.osmController', controller),
   ...scaling('osm.osmController', controller, 'osm-controller'),

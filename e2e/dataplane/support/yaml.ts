@@ -53,8 +53,8 @@ export function ignoredNamespace(name: string): string {
   return `${JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { 'openservicemesh.io/ignore': 'true' } } })}\n`
 }
 
-export function account(name: Qualified): string {
-  return document('v1', 'ServiceAccount', name, {})
+export function account(name: Qualified, annotations: Readonly<Record<string, string>> = {}): string {
+  return document('v1', 'ServiceAccount', name, { metadata: { annotations } })
 }
 
 export function workload(

@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { JsonObject, ProviderAnswer, ProviderContext } from '@osm-ts/endpoints-api'
+import { checkProvider } from '@osm-ts/endpoints-testkit'
 
 import { dnsProvider } from './dns-provider.js'
 
@@ -138,5 +139,31 @@ describe('the DNS provider', () => {
     await expect(next()).resolves.toEqual({ ...good, stale: 'db.example.com cannot be resolved: ESERVFAIL' })
     isBroken = false
     await expect(next()).resolves.toEqual(good)
+  })
+
+  it('conforms to the contract of endpoints providers', async () => {
+    records.set('db.example.com', [a('198.51.100.1', 1)])
+    const results = await checkProvider({
+      plugin: dnsProvider,
+      settings: {
+        servers: [`127.0.0.1:${server.address().port}`],
+        minTtlSeconds: 1,
+        services: [{ service: { namespace: 'shop', name: 'store' }, host: 'db.example.com' }],
+      },
+      outage: {
+        begin: async () => {
+          isBroken = true
+        },
+        end: async () => {
+          isBroken = false
+        },
+      },
+    })
+    const others = results.filter(({ outcome }) => outcome !== 'passed')
+    expect(others.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+      'answer.namespaces not made',
+      'status.form not made',
+      'objects.removed not made',
+    ])
   })
 })

@@ -11,3 +11,4 @@ export {
 export { parseOwnerMark, parseOwnerMetric } from '../src/netns/owner.js'
 export { runTool } from '../src/netns/run-tool.js'
 export { isReachableByOthers } from '../src/transparent/reachable.js'
+export { AzureMetadataStandIn } from './azure-metadata-stand-in.js'

@@ -44,3 +44,32 @@ describe('osm machine join by a token of a service account', () => {
     expect(stdout).not.toContain('a.b.c')
   })
 })
+
+describe('osm machine join by the metadata service of Azure', () => {
+  const joining = async (...args: readonly string[]) => {
+    const { context, stdout, stderr } = fakeContext({ cwd: '/nowhere' })
+    const code = await runCli(['machine', 'join', 'https://192.0.2.1:9097', '--azure', ...args], context)
+    return { code, stdout: stdout.text, stderr: stderr.text }
+  }
+  const identity = ['--namespace', 'shop', '--service-account', 'store']
+
+  it.each([
+    ['without an identity', ['--root-file', 'root.pem'], '--azure needs --namespace and --service-account'],
+    ['without a root', identity, '--azure needs --root-file'],
+    ['with a root that is missing', [...identity, '--root-file', 'root.pem'], 'root.pem cannot be read'],
+    ['beside a join token', [...identity, '--token-file', 'token'], 'cannot be used with'],
+    ['with a metadata service over TLS', [...identity, '--azure-metadata', 'https://192.0.2.1'], 'It must be http://'],
+  ])('is refused %s', async (_what, args, words) => {
+    const { code, stderr } = await joining(...args)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(words)
+  })
+
+  it('is part of the unit that it prints', async () => {
+    const { code, stdout } = await joining(...identity, '--root-file', 'root.pem', '--print-systemd-unit')
+    expect(code).toBe(0)
+    expect(stdout).toContain(
+      '--azure --azure-metadata http://169.254.169.254 --namespace shop --service-account store --root-file /nowhere/root.pem',
+    )
+  })
+})

@@ -1,19 +1,19 @@
 import { hostname } from 'node:os'
-import { readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 
 import { type Command, Option } from 'commander'
 import type { MachineGrant } from '@osm-ts/core'
-import type { JoinMachineOptions } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
+import { type ProofFlags, readProof, TOKEN_VARIABLE } from '../machine/join-proof.js'
 import {
   type MachinePort,
   parseAddress,
   parseControlPlane,
   parseLabel,
+  parseMetadata,
   parsePort,
   parseRange,
   parseTtl,
@@ -28,7 +28,7 @@ import { type MeshSource, meshSourceOf } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'
 
 const MACHINE_STATE = '/var/lib/osm-machine'
-const TOKEN_VARIABLE = 'OSM_MACHINE_TOKEN'
+const AZURE_METADATA = new URL('http://169.254.169.254')
 
 /** `osm machine` */
 export function addMachine(program: Command, host: CommandHost): void {
@@ -140,10 +140,7 @@ async function makeToken(source: MeshSource, grant: MachineGrant, ttlMs: number)
   return { ...(await makeFolderToken(stateFolder, grant, ttlMs)), controlPlane }
 }
 
-interface JoinFlags extends SidecarFlags {
-  readonly tokenFile?: string
-  readonly serviceAccountTokenFile?: string
-  readonly rootFile?: string
+interface JoinFlags extends SidecarFlags, ProofFlags {
   readonly name: string
   readonly address?: string
   readonly port?: readonly MachinePort[]
@@ -164,6 +161,23 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
         '--service-account-token-file <file>',
         'file with a token of a Kubernetes service account, in place of a join token; needs --root-file',
       ).conflicts('tokenFile'),
+    )
+    .addOption(
+      new Option(
+        '--azure',
+        'prove by the metadata service of Azure that this is a virtual machine, in place of a token; needs --namespace, --service-account and --root-file',
+      ).conflicts(['tokenFile', 'serviceAccountTokenFile']),
+    )
+    .option('-n, --namespace <namespace>', 'with --azure: namespace of the machine')
+    .option('-a, --service-account <name>', 'with --azure: service account, the identity of the machine')
+    .addOption(
+      new Option('--azure-metadata <url>', 'with --azure: address of the metadata service')
+        .argParser(parseMetadata)
+        .default(AZURE_METADATA, AZURE_METADATA.origin),
+    )
+    .option(
+      '--azure-issuers <file>',
+      'with --azure: certificates of those that have issued that of the metadata service (default: fetched from where it says)',
     )
     .option('--root-file <file>', 'file with the root of the control plane, as osm machine root prints it')
     .option('--name <name>', 'name of the machine in the mesh, a DNS label', defaultName())
@@ -198,8 +212,9 @@ callers turn elsewhere, the sidecar drains and ends, and the next start goes on 
 leave removes all of it. The command prints the variables by which programs of this machine reach the mesh, such as
 HTTP_PROXY.
 
-Example:
-  osm machine join https://10.0.0.1:20003 --token-file token --port 8080`,
+Examples:
+  osm machine join https://10.0.0.1:20003 --token-file token --port 8080
+  osm machine join https://10.0.0.1:9097 --azure -n bookstore -a bookstore --root-file root.pem --port 8080`,
     )
     .action(async (controlPlane: URL, flags: JoinFlags) => {
       if (flags.printSystemdUnit === true) {
@@ -209,7 +224,7 @@ Example:
       }
       const { joinMachine } = await import('@osm-ts/standalone')
       const { writeJoinEvent } = await import('../machine/join-events.js')
-      const proof = await proofOf(context, flags)
+      const proof = await readProof(context, flags)
       await joinMachine({
         controlPlane,
         ...(proof !== undefined && { proof }),
@@ -253,45 +268,6 @@ function defaultName(): string {
   )
 }
 
-/** A token on the command line would be in the list of processes: it comes from a file or a variable. */
-async function proofOf(
-  { cwd, stdin, variables }: CliContext,
-  { tokenFile, serviceAccountTokenFile, rootFile }: JoinFlags,
-): Promise<JoinMachineOptions['proof']> {
-  if (serviceAccountTokenFile !== undefined) {
-    if (rootFile === undefined)
-      throw cliError(
-        'OSM_CLI_USAGE',
-        '--service-account-token-file needs --root-file: such a token does not name the root of the control plane',
-        'print the root by osm machine root',
-      )
-    const { pemCertificates } = await import('@osm-ts/core')
-    const roots = pemCertificates(readInput(cwd, rootFile, 'give the file that osm machine root has written'))
-    if (roots.length === 0)
-      throw cliError('OSM_CLI_INPUT', `${rootFile} has no certificate in PEM`, 'print the root by osm machine root')
-    const hint = 'give the file that holds the token of the service account'
-    return { serviceAccountToken: readInput(cwd, serviceAccountTokenFile, hint), roots }
-  }
-  if (tokenFile === undefined) {
-    const token = variables[TOKEN_VARIABLE] ?? ''
-    return token === '' ? undefined : { token }
-  }
-  if (tokenFile === '-') {
-    let token = ''
-    for await (const piece of stdin().setEncoding('utf8')) token += String(piece)
-    return { token }
-  }
-  return { token: readInput(cwd, tokenFile, 'give the file that holds the join token') }
-}
-
-function readInput(cwd: string, file: string, hint: string): string {
-  try {
-    return readFileSync(resolve(cwd, file), 'utf8')
-  } catch (error) {
-    throw cliError('OSM_CLI_INPUT', `${file} cannot be read`, hint, error)
-  }
-}
-
 /** Executables that are there: which one is needed the control plane says. */
 function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Record<string, string>> {
   const found = Object.entries(sidecarPrograms).flatMap(([name, { find }]) => {
@@ -311,6 +287,11 @@ function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): strin
   const {
     tokenFile,
     serviceAccountTokenFile,
+    azure = false,
+    azureMetadata,
+    azureIssuers,
+    namespace,
+    serviceAccount,
     rootFile,
     name,
     address,
@@ -334,6 +315,10 @@ function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): strin
       controlPlane.origin,
       ...file('--token-file', tokenFile),
       ...file('--service-account-token-file', serviceAccountTokenFile),
+      ...(azure ? ['--azure', ...option('--azure-metadata', azureMetadata.origin)] : []),
+      ...file('--azure-issuers', azureIssuers),
+      ...option('--namespace', namespace),
+      ...option('--service-account', serviceAccount),
       ...file('--root-file', rootFile),
       '--name',
       name,

@@ -74,3 +74,10 @@ export function parseControlPlane(text: string): URL {
   if (url?.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '') return url
   throw new InvalidArgumentError('It must be https://<host>:<port>, as osm machine token prints it.')
 }
+
+/** `http://host[:port]`. */
+export function parseMetadata(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' && url.pathname === '/' && url.search === '' && url.username === '') return url
+  throw new InvalidArgumentError('It must be http://<host>, such as http://169.254.169.254.')
+}

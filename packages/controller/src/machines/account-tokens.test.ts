@@ -4,7 +4,8 @@ import { KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import { TextSource } from '../../test/controller-fixture.js'
 import { MemoryApi } from '../../test/memory-api.js'
-import { AccountTokens, MAX_BY_ACCOUNTS } from './account-tokens.js'
+import { MAX_BY_ACCOUNTS } from './account-permission.js'
+import { AccountTokens } from './account-tokens.js'
 
 const HOUR_MS = 3_600_000
 const namespace = 'osm-system'

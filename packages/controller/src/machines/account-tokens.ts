@@ -4,11 +4,9 @@ import {
   isPlainObject,
   machineAudience,
   type MachineErrorCode,
-  machineLabelsAnnotation,
   MAX_TOKEN_TTL_MS,
   MAX_TOKENS,
   newProxyUUID,
-  parseMachineLabels,
   type Redeemed,
   type Snapshot,
   type TokenUse,
@@ -21,9 +19,10 @@ import {
   meshObjectLabels,
   resourceTypes,
 } from '@osm-ts/kubernetes'
-import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import { OsmError, type ProxyUUID, type ServiceAccountRef } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
+import { accountOf, labelsOfAccount, MAX_BY_ACCOUNTS } from './account-permission.js'
 import { machineRefusals } from './machine.js'
 
 /** What tokens of service accounts are checked by. */
@@ -45,11 +44,6 @@ interface Claims {
   readonly expiresAt: number
 }
 
-interface Account {
-  readonly namespace: string
-  readonly name: string
-}
-
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const TIMEOUT_MS = 10_000
 const ACCOUNT = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/
@@ -58,11 +52,6 @@ const USE_LABEL = 'openservicemesh.io/machine-token-use'
 const USE_ANNOTATION = 'openservicemesh.io/machine-token-use'
 const ACCOUNT_ANNOTATION = 'openservicemesh.io/issued-for'
 const EXPIRES_ANNOTATION = 'openservicemesh.io/expires-at'
-/**
- * Machines of a namespace that admit others no more, and tokens of its accounts that are recorded. Any user who may request tokens of an account admits machines by
- * themselves, and must leave room for other namespaces.
- */
-export const MAX_BY_ACCOUNTS = 100
 /** A record outlives its token by this much: the clock of the API server, which decides, may be behind. */
 const GRACE_MS = 5 * 60_000
 
@@ -99,7 +88,7 @@ export class AccountTokens {
     if (claims.expiresAt - now() > MAX_TOKEN_TTL_MS)
       throw refuse('OSM_MACHINE_TOKEN', `is valid for more than ${MAX_TOKEN_TTL_MS / 3_600_000} h; make one for less`)
     const account = await this.#attempt(() => this.#review(token, audience, claims))
-    const labels = this.#permitted(account)
+    const labels = labelsOfAccount(accountOf(this.#options.current(), account))
     const { namespace, name: serviceAccount } = account
     if (this.#options.machinesOf(namespace) >= MAX_BY_ACCOUNTS)
       throw machineRefusals.limitOf(namespace, MAX_BY_ACCOUNTS)
@@ -113,7 +102,7 @@ export class AccountTokens {
   }
 
   /** Whose the token is, as the API server says. */
-  async #review(token: string, audience: string, { expiresAt }: Claims): Promise<Account> {
+  async #review(token: string, audience: string, { expiresAt }: Claims): Promise<ServiceAccountRef> {
     const { api, now } = this.#options
     const review = {
       apiVersion: 'authentication.k8s.io/v1',
@@ -138,21 +127,8 @@ export class AccountTokens {
     return { namespace, name }
   }
 
-  /** The labels that the account gives to its machines. */
-  #permitted({ namespace, name }: Account): Readonly<Record<string, string>> {
-    const account = this.#options.current()?.get('ServiceAccount', namespace, name)
-    const place = { namespace, serviceAccount: name }
-    if (account === undefined) throw machineRefusals.account(place, 'create it, in a namespace of the mesh')
-    const text = account.metadata.annotations[machineLabelsAnnotation]
-    if (text === undefined) throw machineRefusals.notPermitted(place, 'it has no such annotation')
-    const labels = parseMachineLabels(text)
-    if (labels === undefined)
-      throw machineRefusals.notPermitted(place, 'expected labels separated by commas, such as app=store,tier=back')
-    return labels
-  }
-
   /** Records who uses a token, and resolves to who has used it first. */
-  async #use(token: string, { expiresAt }: Claims, account: Account, use: TokenUse): Promise<TokenUse> {
+  async #use(token: string, { expiresAt }: Claims, account: ServiceAccountRef, use: TokenUse): Promise<TokenUse> {
     const { api, meshName, osmNamespace: namespace } = this.#options
     const hash = createHash('sha256').update(token).digest('hex')
     const name = `osm-machine-token-${meshName}-${hash.slice(0, 32)}`

@@ -179,6 +179,27 @@ describe('machines of a cluster', () => {
     await expect(two.machines.report(joined.uuid, copy)).resolves.toMatchObject({})
   })
 
+  it('replace what their virtual machine took part as before, by the same name or another', async () => {
+    const own = await replica()
+    const { machines } = own
+    const virtual = (key: string, name: string): Machine => machine({ name, virtualMachine: { id: 'vm', key } })
+    let before = virtual('first', 'rack-7')
+    await machines.admit(before)
+    for (const after of [virtual('second', 'rack-7'), virtual('third', 'rack-8')]) {
+      await machines.admit(after, before.uuid)
+      await expect(machines.ofVirtualMachine('vm')).resolves.toMatchObject({ uuid: after.uuid })
+      await eventually(
+        () => machines.find(before.uuid),
+        (found) => found === undefined,
+        { what: 'that the former machine is forgotten' },
+      )
+      before = after
+    }
+    await until(own, undefined)
+    expect([machines.countOf('shop'), machines.countOf('bank')]).toEqual([1, 0])
+    await expect(machines.ofVirtualMachine('other')).resolves.toBeUndefined()
+  })
+
   it('are read from Leases of machines alone', async () => {
     const labels = { 'app.kubernetes.io/name': 'openservicemesh.io', 'app.kubernetes.io/instance': 'osm' }
     api.put(resourceTypes.Lease, {

@@ -101,7 +101,10 @@ export class LeaseMachines implements Machines, ObjectSource {
         .map(([key, value]) => `${key}=${value}`)
         .join()}`,
       project: readMachineLease,
-      indexes: { uuid: ({ machine }) => [machine.uuid] },
+      indexes: {
+        uuid: ({ machine }) => [machine.uuid],
+        virtualMachine: ({ machine: { virtualMachine } }) => (virtualMachine === undefined ? [] : [virtualMachine.id]),
+      },
       api,
       clock,
       random,
@@ -140,29 +143,36 @@ export class LeaseMachines implements Machines, ObjectSource {
     return this.#instances.get(key)?.origin
   }
 
-  /** Machines of a namespace. */
   countOf(namespace: string): number {
     return this.#informer.list().filter(({ machine }) => machine.namespace === namespace).length
+  }
+
+  async ofVirtualMachine(id: string): Promise<StoredMachine | undefined> {
+    const own = [...this.#written.values()].find(({ machine }) => machine.virtualMachine?.id === id)
+    return (own ?? this.#informer.byIndex('virtualMachine', id)[0])?.machine
   }
 
   async find(uuid: ProxyUUID): Promise<Machine | undefined> {
     return (await this.#lease(uuid))?.machine
   }
 
-  async admit(machine: Machine): Promise<void> {
+  async admit(machine: Machine, replaces?: ProxyUUID): Promise<void> {
     const { osmNamespace, meshName } = this.#options
     const { uuid, namespace, name, serviceAccount } = machine
     const snapshot = this.#feed?.current()
     if (snapshot?.get('ServiceAccount', namespace, serviceAccount) === undefined)
       throw machineRefusals.account(machine, 'create it, in a namespace of the mesh')
     const holder = snapshot.get('WorkloadInstance', namespace, name)?.spec.uuid
-    if (holder !== undefined && holder !== uuid) throw machineRefusals.name(machine)
+    if (holder !== undefined && holder !== uuid && holder !== replaces) throw machineRefusals.name(machine)
     if (this.#informer.list().length >= MAX_MACHINES) throw machineRefusals.limit()
     const lease = { namespace: osmNamespace, name: leaseName(meshName, machine) }
+    const replaced = replaces === undefined ? undefined : await this.#lease(replaces)
+    if (replaced !== undefined && replaced.name.name !== lease.name) await this.remove(replaced.machine.uuid)
     for (let attempt = 1; ; attempt += 1)
       try {
         const before = await this.#read(lease.name)
-        if (before !== undefined && before.machine.uuid !== uuid) throw machineRefusals.name(machine)
+        const holder = before?.machine.uuid
+        if (holder !== undefined && holder !== uuid && holder !== replaces) throw machineRefusals.name(machine)
         const { createdAt = this.#now(), claims = {} } = before?.machine ?? {}
         await this.#write({
           name: lease,

@@ -1,6 +1,7 @@
 import {
   type AddressRules,
   allowedClasses,
+  azureNonce,
   type CertificateAnswer,
   type CertificateManager,
   driverConfig,
@@ -8,6 +9,7 @@ import {
   isDnsLabel,
   type JoinAnswer,
   type JoinRequest,
+  type KeyExporter,
   keyHash,
   type MachineErrorCode,
   type MeshConfig,
@@ -25,6 +27,7 @@ import { proveKey } from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID, type ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { AccountTokens } from './account-tokens.js'
+import type { AzureMachines } from './azure-machines.js'
 import type { Machine, Machines } from './machine.js'
 
 /** What {@link MachineAdmission} goes by. */
@@ -39,6 +42,8 @@ export interface MachineAdmissionOptions {
   readonly tokens: TokenStore
   /** Checks tokens of service accounts; absent where there are none. */
   readonly accounts?: Pick<AccountTokens, 'redeem'>
+  /** Checks documents of Azure. */
+  readonly azure: Pick<AzureMachines, 'redeem'>
   readonly machines: Machines
   readonly addresses: AddressRules
   /** Port and name of the proxy control plane of a class. */
@@ -54,6 +59,11 @@ export interface MachineAdmissionOptions {
 const LIFETIME_MS = 24 * 3_600_000
 const PEM = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/
 
+/** The connection that a request to join comes by. */
+export interface JoinConnection extends KeyExporter {
+  readonly remoteAddress?: string | undefined
+}
+
 /** Decides who joins the mesh, and what certificate a machine gets. Names come from the token and from here, never from the machine's request. */
 export class MachineAdmission {
   readonly #options: MachineAdmissionOptions
@@ -65,20 +75,19 @@ export class MachineAdmission {
   /**
    * Admits a machine.
    *
-   * @param source - address that the request comes from
    * @throws OsmError with a code of `OSM_MACHINE_*`, or of certificates
    */
-  async join(request: JoinRequest, source: string): Promise<JoinAnswer> {
+  async join(request: JoinRequest, connection: JoinConnection): Promise<JoinAnswer> {
     const { machines, configurator, drivers, meshName, osmNamespace, environment } = this.#options
     // Nothing of a token is used up by a request that can never be granted.
     const publicKey = provenKey(request.csr)
-    const address = this.#addressOf(request, source)
+    const address = this.#addressOf(request, connection.remoteAddress ?? '')
     checkRequest(request)
     const config = configurator.current()
     const sidecarClass = (request.sidecarClass ?? config.sidecar.sidecarClass).toLowerCase()
     if (!drivers.names().includes(sidecarClass) || !allowedClasses(config).includes(sidecarClass))
       throw refuse('OSM_MACHINE_CLASS', `sidecarClass: the mesh has no sidecar class ${JSON.stringify(sidecarClass)}`)
-    const granted = await this.#redeem(request.proof, keyHash(publicKey))
+    const { replaces, ...granted } = await this.#redeem(request.proof, keyHash(publicKey), connection)
     const machine: Machine = {
       ...granted,
       name: request.name,
@@ -87,7 +96,7 @@ export class MachineAdmission {
       ports: request.ports,
       listeners: request.listeners,
     }
-    await machines.admit(machine)
+    await machines.admit(machine, replaces)
     const certificate = await this.#issue(granted, publicKey)
     const { namespace, serviceAccount, labels, uuid } = granted
     return {
@@ -136,8 +145,9 @@ export class MachineAdmission {
   }
 
   /** What the proof of a machine admits. It is used up. */
-  #redeem(proof: JoinRequest['proof'], key: string): Promise<Redeemed> {
-    const { tokens, accounts, now } = this.#options
+  #redeem(proof: JoinRequest['proof'], key: string, connection: KeyExporter): Promise<Redeemed> {
+    const { tokens, accounts, azure, now } = this.#options
+    if (proof.kind === 'azure') return azure.redeem(proof, key, azureNonce(connection, key))
     if (proof.kind === 'token') return redeemToken(tokens, proof, { key, now: now() })
     if (accounts !== undefined) return accounts.redeem(proof.token, key)
     throw refuse(
@@ -199,7 +209,7 @@ function checkRequest({ name, ports, listeners: { first, last } }: JoinRequest):
 }
 
 /** A server that listens for IPv6 too sees IPv4 clients by mapped addresses. */
-function unmapped(address: string): string {
+export function unmapped(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }
 

@@ -1,9 +1,17 @@
-import { AddressRules, type ControlPlaneSubject, type MeshConfig, type TokenStore } from '@osm-ts/core'
+import {
+  AddressRules,
+  AZURE_ROOTS_VARIABLE,
+  azureRoots,
+  type ControlPlaneSubject,
+  type MeshConfig,
+  type TokenStore,
+} from '@osm-ts/core'
 import { isLoopback, listen, type ListenAddress, machineLimits } from '@osm-ts/program'
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { Attachment, ControllerParts } from '../options.js'
 import type { AccountTokens } from './account-tokens.js'
+import { AzureMachines } from './azure-machines.js'
 import type { Machines } from './machine.js'
 import { MachineAdmission } from './machine-admission.js'
 import { machineServer } from './machine-server.js'
@@ -42,6 +50,12 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
       environment,
       tokens,
       ...(accounts !== undefined && { accounts: accounts(parts) }),
+      azure: new AzureMachines({
+        current: () => parts.feed.current(),
+        machines,
+        roots: azureRoots(environment[AZURE_ROOTS_VARIABLE] ?? ''),
+        now,
+      }),
       machines,
       // Behind a loopback address only processes of this machine join.
       addresses: new AddressRules({ allowLoopback: isLoopback(address.host), refused: options.refusedAddresses }),
@@ -54,6 +68,7 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
       certificates,
       domains,
       serverNames,
+      onRefused: (peer) => parts.host.noteRefusal(peer),
       logger,
       now,
     })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   AddressRules,
+  azureRoots,
   type CertificateSubject,
   createLogger,
   defaultCertificateSettings,
@@ -29,10 +30,12 @@ import {
   TresorProvider,
   writeKeyRequest,
 } from '@osm-ts/core'
+import type { RefusedPeer } from '@osm-ts/driver-api'
 import { listen, machineLimits } from '@osm-ts/program'
 
 import { domains, silent } from '../../test/controller-fixture.js'
-import type { Machine, Machines } from './machine.js'
+import { AzureMachines } from './azure-machines.js'
+import { type Machine, machineRefusals, type Machines } from './machine.js'
 import { MachineAdmission } from './machine-admission.js'
 import { machineServer } from './machine-server.js'
 
@@ -48,9 +51,18 @@ interface Answer {
 /** Machines in memory. */
 class MemoryMachines implements Machines {
   readonly all = new Map<string, Machine & { ready: boolean }>()
+  twice: ((machine: Machine) => Error) | undefined
 
   async find(uuid: Machine['uuid']): Promise<Machine | undefined> {
     return this.all.get(uuid)
+  }
+
+  async ofVirtualMachine(): Promise<undefined> {
+    return undefined
+  }
+
+  countOf(): number {
+    return 0
   }
 
   async admit(machine: Machine): Promise<void> {
@@ -59,6 +71,7 @@ class MemoryMachines implements Machines {
 
   async report(uuid: Machine['uuid'], { ready }: MachineReport) {
     const machine = this.all.get(uuid)
+    if (machine !== undefined && this.twice !== undefined) throw this.twice(machine)
     if (machine !== undefined) machine.ready = ready
     return { HTTP_PROXY: 'http://127.0.0.1:15100' }
   }
@@ -116,6 +129,7 @@ describe('the server that machines join by', () => {
   /** Difference of the server's clock to that of the test. */
   let skewMs: number
   let lines: string[]
+  let refused: RefusedPeer[]
   let manager: MeshCertificateManager
   const ends: (() => Promise<unknown>)[] = []
   const now = (): number => Date.now() + skewMs
@@ -125,6 +139,7 @@ describe('the server that machines join by', () => {
     end = new AbortController()
     skewMs = 0
     lines = []
+    refused = []
     provider = await TresorProvider.open({
       store: new MemoryCaStore(),
       clock: systemClock,
@@ -160,6 +175,7 @@ describe('the server that machines join by', () => {
       drivers: { names: () => ['envoy'] },
       environment: {},
       tokens,
+      azure: new AzureMachines({ current: () => undefined, machines, roots: azureRoots(''), now }),
       machines,
       addresses: new AddressRules({ allowLoopback: false, refused: ['10.96.0.0/12'] }),
       controlPlane: () => ({ port: 15_128, serverName: 'osm-controller.osm-system.svc' }),
@@ -171,6 +187,7 @@ describe('the server that machines join by', () => {
       certificates: manager,
       domains,
       serverNames: { dnsNames: ['osm-controller.osm-system.svc'], ipAddresses: ['127.0.0.1'] },
+      onRefused: (peer) => void refused.push(peer),
       logger,
       now,
     })
@@ -276,6 +293,7 @@ describe('the server that machines join by', () => {
     expect(again.body['uuid']).toBe(first.body['uuid'])
     const stolen = await ask('POST', machinePaths.join, { ...body, csr: writeKeyRequest(await newPair()) })
     expect(stolen).toMatchObject({ status: 403, body: { code: 'OSM_MACHINE_TOKEN_USED' } })
+    expect(refused).toEqual([{ address: '127.0.0.1', code: 'OSM_MACHINE_TOKEN_USED', message: stolen.body['error'] }])
   })
 
   it('refuses tokens that have expired, also where its clock is an hour ahead', async () => {
@@ -383,6 +401,16 @@ describe('the server that machines join by', () => {
     expect(machines.all.size).toBe(0)
     const later = await ask('POST', machinePaths.certificate, { csr: writeKeyRequest(await newPair()) }, held)
     expect(later).toMatchObject({ status: 403, body: { code: 'OSM_MACHINE_UNKNOWN' } })
+  })
+
+  it('names the machine whose certificate another process shows', async () => {
+    const { answer, held } = await joined()
+    machines.twice = machineRefusals.twice
+    const twice = await ask('PUT', machinePaths.self, { ready: true }, held)
+    expect(twice).toMatchObject({ status: 409, body: { code: 'OSM_MACHINE_TWICE' } })
+    expect(refused).toEqual([
+      expect.objectContaining({ address: '127.0.0.1', commonName: answer.commonName, code: 'OSM_MACHINE_TWICE' }),
+    ])
   })
 
   it('renews nothing without a certificate, by that of a pod, or of another account with the uuid of a machine', async () => {

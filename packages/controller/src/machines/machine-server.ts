@@ -1,3 +1,6 @@
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+
 import {
   type CertificateManager,
   type ControlPlaneSubject,
@@ -10,14 +13,14 @@ import {
   type ProcessLogger,
   RenewRequestSchema,
 } from '@osm-ts/core'
-import { isOsmError, OsmError } from '@osm-ts/driver-api'
+import { isOsmError, OsmError, type RefusedPeer } from '@osm-ts/driver-api'
 import { schemaIssues, sourceOf } from '@osm-ts/driver-api/toolkit'
 import type { FastifyRequest } from 'fastify'
 
 import { type ControlPlaneServer, controlPlaneServer } from '../control-plane-server.js'
 import { AttemptLimiter } from './attempt-limiter.js'
 import type { Machine, Machines } from './machine.js'
-import type { MachineAdmission } from './machine-admission.js'
+import { type MachineAdmission, unmapped } from './machine-admission.js'
 
 /** What the server of machines serves with. */
 export interface MachineServerOptions {
@@ -27,6 +30,8 @@ export interface MachineServerOptions {
   readonly domains: MeshDomains
   /** Names and addresses that machines may reach it by. */
   readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
+  /** Told of each machine that is refused, for `osm proxy status`. */
+  readonly onRefused: (peer: RefusedPeer) => void
   readonly logger: ProcessLogger
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -54,7 +59,7 @@ const STATUS: Readonly<Record<string, number>> = {
 
 /** Serves machines: joining for those with a proof, everything else for those with a certificate. */
 export async function machineServer(options: MachineServerOptions): Promise<MachineServer> {
-  const { admission, machines, certificates, domains, serverNames, logger, now } = options
+  const { admission, machines, certificates, domains, serverNames, onRefused, logger, now } = options
   const subject: ControlPlaneSubject = { kind: 'control-plane', name: MACHINE_SERVER_NAME, ...serverNames }
   // Those that join have no certificate yet. One that is shown is verified for each request.
   const server = { certificates, domains, subject, rejectUnauthorized: false, bodyLimit: BODY_LIMIT, now }
@@ -69,6 +74,15 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
     return admission.known(peer)
   }
 
+  const provenName = (socket: Socket): Pick<RefusedPeer, 'commonName'> => {
+    try {
+      const peer = peerOf(socket)
+      return peer?.kind === 'proxy' ? { commonName: peer.commonName } : {}
+    } catch {
+      return {}
+    }
+  }
+
   app.addHook('onRequest', async (request) => {
     const source = sourceOf(request.socket.remoteAddress ?? '')
     // The route and not the address that was asked for: a query changes only the latter.
@@ -77,7 +91,8 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
   })
   app.get(machinePaths.trust, async () => ({ trustBundle: certificates.trustBundle('control-plane'), now: now() }))
   app.post(machinePaths.join, async ({ body, socket }) =>
-    admission.join(checked(JoinRequestSchema, body), socket.remoteAddress ?? ''),
+    // The server speaks TLS only.
+    admission.join(checked(JoinRequestSchema, body), socket as TLSSocket),
   )
   app.post(machinePaths.certificate, async (request) =>
     admission.renew(await requireMachine(request), checked(RenewRequestSchema, request.body).csr),
@@ -95,9 +110,11 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
   app.setErrorHandler(async (error: Error & { readonly statusCode?: number }, request, reply) => {
     const code = isOsmError(error) ? error.code : ''
     const status = isOsmError(error) ? statusOf(code) : (error.statusCode ?? 500)
-    const source = request.socket.remoteAddress ?? ''
-    if (code !== 'OSM_MACHINE_BUSY')
+    const source = unmapped(request.socket.remoteAddress ?? '')
+    if (code !== 'OSM_MACHINE_BUSY') {
       logger.warn({ audit: 'machine', code, status, source, reason: error.message }, 'a machine was refused')
+      if (code !== '') onRefused({ address: source, ...provenName(request.socket), code, message: error.message })
+    }
     if (status === 429) reply.header('retry-after', '5')
     // What went wrong inside is for the log.
     return reply.code(status).send({ code, error: status < 500 || code !== '' ? error.message : 'internal error' })

@@ -1,10 +1,10 @@
 import {
+  type AdmittedVirtualMachine,
   type JoinRequest,
   type KindMap,
   type MachineClaims,
   type MachineErrorCode,
   type MachineGrant,
-  machineLabelsAnnotation,
   type MachineListeners,
   type MachineReport,
   type ProcessLogger,
@@ -23,6 +23,8 @@ export interface Machine extends MachineGrant {
   readonly address: string
   readonly ports: JoinRequest['ports']
   readonly listeners: JoinRequest['listeners']
+  /** Present if it has proven itself by a document of its cloud. */
+  readonly virtualMachine?: AdmittedVirtualMachine
 }
 
 /** A machine as it is written down. */
@@ -39,12 +41,17 @@ export interface StoredMachine extends Machine {
 /** The machines of a mesh, wherever they are written down. All replicas of a controller see the same ones. */
 export interface Machines {
   find(uuid: ProxyUUID): Promise<Machine | undefined>
+  /** The machine that a virtual machine takes part as. */
+  ofVirtualMachine(id: string): Promise<StoredMachine | undefined>
+  /** Machines of a namespace. */
+  countOf(namespace: string): number
   /**
    * Adds a machine, or replaces what is known of one with the same uuid. It gets no traffic before it {@link report}s that it is ready.
    *
+   * @param replaces - a machine that is removed with it
    * @throws OsmError with code `OSM_MACHINE_NAME`, `OSM_MACHINE_ACCOUNT` or `OSM_MACHINE_LIMIT`
    */
-  admit(machine: Machine): Promise<void>
+  admit(machine: Machine, replaces?: ProxyUUID): Promise<void>
   /**
    * Notes that a machine is alive, and whether it is ready.
    *
@@ -82,10 +89,14 @@ export const machineRefusals = {
   account: ({ namespace, serviceAccount }: Pick<Machine, 'namespace' | 'serviceAccount'>, hint: string) =>
     refusal('OSM_MACHINE_ACCOUNT', `the mesh has no ServiceAccount ${namespace}/${serviceAccount}; ${hint}`),
   /** @param why - what is wrong with the annotation by which an account permits machines */
-  notPermitted: ({ namespace, serviceAccount }: Pick<Machine, 'namespace' | 'serviceAccount'>, why: string) =>
+  notPermitted: (
+    { namespace, serviceAccount }: Pick<Machine, 'namespace' | 'serviceAccount'>,
+    annotation: string,
+    why: string,
+  ) =>
     refusal(
       'OSM_MACHINE_ACCOUNT',
-      `ServiceAccount ${namespace}/${serviceAccount} permits no machines by its annotation ${machineLabelsAnnotation}: ${why}`,
+      `ServiceAccount ${namespace}/${serviceAccount} permits no machines by its annotation ${annotation}: ${why}`,
     ),
   name: ({ namespace, name }: Machine) =>
     refusal('OSM_MACHINE_NAME', `name: ${namespace}/${name} takes part already; choose another name`),
@@ -93,12 +104,17 @@ export const machineRefusals = {
   limitOf: (namespace: string, limit: number) =>
     refusal(
       'OSM_MACHINE_LIMIT',
-      `namespace ${namespace} has ${limit} machines, beyond which tokens of service accounts admit no more; join others by tokens of osm machine token`,
+      `namespace ${namespace} has ${limit} machines, beyond which its service accounts admit no more; join others by tokens of osm machine token`,
     ),
   twice: ({ namespace, name }: Machine) =>
     refusal(
       'OSM_MACHINE_TWICE',
       `another process shows the certificate of ${namespace}/${name}, because the state folder was copied; leave with both machines, and join each with a token of its own`,
+    ),
+  virtualMachineTwice: ({ namespace, name }: Machine) =>
+    refusal(
+      'OSM_MACHINE_TWICE',
+      `the virtual machine takes part as ${namespace}/${name} with another key; leave with it first`,
     ),
   unknown: (uuid: ProxyUUID) => refusal('OSM_MACHINE_UNKNOWN', `no machine has the sidecar ${uuid}`),
 } as const

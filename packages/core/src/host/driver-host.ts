@@ -12,6 +12,7 @@ import {
   type MessageBroker,
   OsmError,
   type ProxyRef,
+  type RefusedPeer,
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
@@ -215,6 +216,11 @@ export class DriverHost {
       cancel: start.onCancel,
       signal: start.signal,
     }
+  }
+
+  /** Notes that a server beside the drivers has refused a peer, such as a machine that joins. */
+  noteRefusal(refused: RefusedPeer): void {
+    this.#observations.take({ refused }, () => false)
   }
 
   /** Debug pages of the drivers, by path. */

@@ -1,3 +1,12 @@
+export {
+  type AttestedDocument,
+  type AttestedVirtualMachine,
+  certificatesOfDocument,
+  verifyAttestedDocument,
+} from './azure/attested-document.js'
+export { azureNonce, type KeyExporter } from './azure/azure-nonce.js'
+export { azureMachinesAnnotation, parseAzureMachines, permitsVirtualMachine } from './azure/azure-permission.js'
+export { AZURE_ROOTS_VARIABLE, azureRoots } from './azure/azure-roots.js'
 export { type MachineErrorCode, machineErrorCodes } from './errors.js'
 export { FolderTokenStore } from './folder-token-store.js'
 export {
@@ -11,7 +20,14 @@ export {
   type TokenUse,
 } from './join-token.js'
 export { machineLabelsAnnotation, parseMachineLabels } from './machine-labels.js'
-export { MAX_TOKEN_TTL_MS, MAX_TOKENS, type Redeemed, redeemToken, type TokenStore } from './token-store.js'
+export {
+  type AdmittedVirtualMachine,
+  MAX_TOKEN_TTL_MS,
+  MAX_TOKENS,
+  type Redeemed,
+  redeemToken,
+  type TokenStore,
+} from './token-store.js'
 export {
   type CertificateAnswer,
   CertificateAnswerSchema,

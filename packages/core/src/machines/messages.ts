@@ -12,10 +12,23 @@ const ServedPortSchema = Type.Object({ name: Type.Optional(text(15)), port, loca
 /** What a machine sends to join: `POST /v1/machines`. */
 export const JoinRequestSchema = Type.Object(
   {
-    /** A join token by its parts, or a token of a service account that has the audience of {@link machineAudience}. */
+    /**
+     * A join token by its parts, a token of a service account that has the audience of {@link machineAudience}, or a document of Azure in base64, with the
+     * certificates in PEM of those that have issued that of its signer.
+     */
     proof: Type.Union([
       Type.Object({ kind: Type.Literal('token'), id: text(16), secret: text(43) }, closed),
       Type.Object({ kind: Type.Literal('serviceAccountToken'), token: text(8_192) }, closed),
+      Type.Object(
+        {
+          kind: Type.Literal('azure'),
+          document: text(12_000),
+          issuers: Type.Array(text(4_096), { maxItems: 4 }),
+          namespace: text(63),
+          serviceAccount: text(253),
+        },
+        closed,
+      ),
     ]),
     csr: keyRequest,
     /** DNS label, unique among workloads of the namespace. */

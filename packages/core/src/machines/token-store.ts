@@ -18,9 +18,21 @@ export const MAX_TOKENS = 1_000
 /** Milliseconds for which a token is valid at most. */
 export const MAX_TOKEN_TTL_MS = 7 * 24 * 3_600_000
 
-/** What a token admits, and the uuid of the sidecar. */
+/** The virtual machine that a machine is. */
+export interface AdmittedVirtualMachine {
+  /** As its cloud names it. */
+  readonly id: string
+  /** Hash of the public key that it has joined with. */
+  readonly key: string
+}
+
+/** What a proof admits, and the uuid of the sidecar. */
 export interface Redeemed extends MachineGrant {
   readonly uuid: ProxyUUID
+  /** Present if the proof was that of a cloud. */
+  readonly virtualMachine?: AdmittedVirtualMachine
+  /** What the same virtual machine took part as before. */
+  readonly replaces?: ProxyUUID
 }
 
 /**

@@ -1,6 +1,6 @@
 import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
 
-import { DerReader, DerError } from './der-reader.js'
+import { DerError, DerReader } from '@osm-ts/core'
 
 /** How a kubelet proves that it has the key of a pod. */
 export type KeyProof =
@@ -62,7 +62,7 @@ function fromRequest(der: Buffer): Buffer | PodKeyFault {
   info.skip('integer')
   const subject = info.sequence()
   const publicKey = info.whole('sequence')
-  const attributes = info.optional('attributes')
+  const attributes = info.optional('tagged0')
   info.end()
   if (!subject.isEmpty || (attributes !== undefined && attributes.length > 0))
     return invalid('it asks for names or extensions; the signer decides on both')

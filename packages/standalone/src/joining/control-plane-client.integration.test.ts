@@ -24,8 +24,8 @@ const proxy: CertificateSubject = {
   uuid: newProxyUUID(),
   serviceAccount: { namespace: 'shop', name: 'store' },
 }
-const request: JoinRequest = {
-  proof: { kind: 'token', id: '0'.repeat(16), secret: 'A'.repeat(43) },
+const token = { kind: 'token', id: '0'.repeat(16), secret: 'A'.repeat(43) } as const
+const request: Omit<JoinRequest, 'proof'> = {
   csr: 'request',
   name: 'rack-7',
   ports: [],
@@ -85,7 +85,7 @@ describe('a machine that joins', () => {
   }
 
   const join = (client: ControlPlaneClient, pin = rootPin(root())): Promise<unknown> =>
-    client.join([pin], request, end.signal)
+    client.join([pin], request, token, end.signal)
 
   it('shows its token to the control plane of the root that the token names, and tells its answer', async () => {
     await expect(join(await serve(machines))).rejects.toMatchObject({ code: 'OSM_MACHINE_TOKEN' })

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import type { PeerCertificate } from 'node:tls'
+import { connect, type ConnectionOptions, type PeerCertificate, type TLSSocket } from 'node:tls'
 
 import {
   type CertificateAnswer,
@@ -8,6 +8,7 @@ import {
   type JoinAnswer,
   JoinAnswerSchema,
   type JoinRequest,
+  type KeyExporter,
   MACHINE_SERVER_NAME,
   machinePaths,
   type MachineReport,
@@ -35,6 +36,11 @@ const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
+type Proof = JoinRequest['proof']
+
+/** A proof that is ready, or one that holds for one connection only. */
+export type ProofSource = Proof | ((connection: KeyExporter) => Promise<Proof>)
+
 /** The server of the control plane that machines join by. */
 export class ControlPlaneClient {
   readonly #url: URL
@@ -55,11 +61,27 @@ export class ControlPlaneClient {
    * @param request - without an address the machine gives the one by which it reaches the server: a load balancer in between would show another one there
    * @throws OsmError with a code of the control plane, or `OSM_JOIN_*`
    */
-  async join(pins: readonly string[], request: JoinRequest, signal: AbortSignal): Promise<JoinAnswer> {
+  async join(
+    pins: readonly string[],
+    request: Omit<JoinRequest, 'proof'>,
+    source: ProofSource,
+    signal: AbortSignal,
+  ): Promise<JoinAnswer> {
     const root = await this.#rootOf(pins, signal)
     const address = request.address ?? this.#localAddress
-    const body = address === undefined ? request : { ...request, address }
-    return this.#ask('POST', machinePaths.join, { body, tls: verified([root]), schema: JoinAnswerSchema }, signal)
+    const tls = verified([root])
+    const connection = typeof source === 'function' ? await this.#connect(tls, signal) : undefined
+    try {
+      const proof =
+        typeof source === 'function' && connection !== undefined ? await source(connection) : (source as Proof)
+      const body = { ...request, ...(address !== undefined && { address }), proof }
+      // Without an agent, the request takes the connection that is there.
+      const over = connection && { agent: undefined, createConnection: () => connection }
+      const options = { body, tls: { ...tls, ...over }, schema: JoinAnswerSchema }
+      return await this.#ask('POST', machinePaths.join, options, signal)
+    } finally {
+      connection?.destroy()
+    }
   }
 
   /** Another certificate, for the key that signed the request. */
@@ -104,6 +126,21 @@ export class ControlPlaneClient {
         `the clock of this machine is ${Math.round(Math.abs(difference) / 1000)} s ${difference > 0 ? 'ahead of' : 'behind'} that of the control plane; set it, for instance by NTP`,
       )
     return root
+  }
+
+  #connect(tls: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: this.host, port: Number(this.#url.port || 443), minVersion: 'TLSv1.3', ...tls })
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+      const stop = (): void => void socket.destroy(new Error('it took too long, or was stopped'))
+      limit.addEventListener('abort', stop, { once: true })
+      socket
+        .once('secureConnect', () => {
+          limit.removeEventListener('abort', stop)
+          resolve(socket)
+        })
+        .once('error', (error) => reject(this.#failureOf(error)))
+    })
   }
 
   async #ask<T>(method: Method, path: string, { body, tls, schema }: AskOptions, signal: AbortSignal): Promise<T> {
@@ -186,7 +223,7 @@ interface AskOptions {
 }
 
 /** The server must have the name that no proxy has: certificates of proxies are of the same root. */
-function verified(ca: readonly string[]): RequestOptions {
+function verified(ca: readonly string[]): Pick<RequestOptions, 'ca' | 'checkServerIdentity' | 'rejectUnauthorized'> {
   return {
     ca: [...ca],
     rejectUnauthorized: true,

@@ -7,6 +7,8 @@ export const joinErrorCodes = {
     'the clock of the machine differs from that of the control plane by minutes, so that certificates are not valid',
   OSM_JOIN_ANSWER: 'the control plane sent a response that this version of osm does not support',
   OSM_JOIN_PROOF: 'the machine has no valid certificate, and no join token was given',
+  OSM_JOIN_AZURE:
+    'the metadata service of Azure did not answer, or the certificates of the issuers of its documents cannot be fetched',
   OSM_JOIN_STATE: 'the state folder of a machine cannot be read or used',
   OSM_JOIN_RUNNING: 'the machine has joined already, and its sidecar runs',
 } as const

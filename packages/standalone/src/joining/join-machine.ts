@@ -1,4 +1,4 @@
-import { DriverRegistry, parseJoinToken, rootPin, type JoinRequest } from '@osm-ts/core'
+import { DriverRegistry, type JoinRequest } from '@osm-ts/core'
 import { isOsmError, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
 
@@ -14,15 +14,15 @@ import type { JoinErrorCode } from './errors.js'
 import type { JoinEvent } from './join-event.js'
 import { JoinedMachine } from './joined-machine.js'
 import { machineContext } from './machine-context.js'
+import { joinWithProof, type MachineProof } from './machine-proof.js'
 import { MachineState, type Membership } from './machine-state.js'
 
 /** How a machine joins. */
 export interface JoinMachineOptions {
   /** Of the control plane, `https://host:port`. */
   readonly controlPlane: URL
-  /** Needed for the first time only: a join token, or the token of a service account with the roots of the control plane in PEM. */
-  readonly proof?:
-    { readonly token: string } | { readonly serviceAccountToken: string; readonly roots: readonly string[] }
+  /** Needed for the first time only. */
+  readonly proof?: MachineProof
   /** State folder; made if it is missing. */
   readonly stateFolder: string
   readonly name: string
@@ -95,21 +95,16 @@ async function enter(
         ? 'the machine joins for the first time and needs a join token; make one with osm machine token'
         : 'the certificate of the machine has expired; make a join token with osm machine token, and join again',
     )
-  const shown = shownProof(proof)
   const { key, csr } = await state.firstKey()
-  const answer = await client.join(
-    shown.pins,
-    {
-      proof: shown.proof,
-      csr,
-      name,
-      ...(sidecarClass !== undefined && { sidecarClass }),
-      ...(address !== undefined && { address }),
-      ports,
-      listeners,
-    },
-    signal,
-  )
+  const request = {
+    csr,
+    name,
+    ...(sidecarClass !== undefined && { sidecarClass }),
+    ...(address !== undefined && { address }),
+    ports,
+    listeners,
+  }
+  const answer = await joinWithProof(client, { proof, request, key }, signal)
   const { chain, trustBundle, ...place } = answer
   const membership: Membership = {
     ...place,
@@ -122,19 +117,6 @@ async function enter(
   state.saveCredential(credential)
   state.saveMembership(membership)
   return { membership, credential, isNew: true }
-}
-
-/** What is shown to the control plane, and by which roots it is verified before. */
-function shownProof(proof: NonNullable<JoinMachineOptions['proof']>): {
-  readonly pins: readonly string[]
-  readonly proof: JoinRequest['proof']
-} {
-  if ('token' in proof) {
-    const { id, secret, pin } = parseJoinToken(proof.token)
-    return { pins: [pin], proof: { kind: 'token', id, secret } }
-  }
-  const { serviceAccountToken, roots } = proof
-  return { pins: roots.map(rootPin), proof: { kind: 'serviceAccountToken', token: serviceAccountToken.trim() } }
 }
 
 /** What the driver of the class puts beside the workload. */

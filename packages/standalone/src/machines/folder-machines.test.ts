@@ -134,6 +134,19 @@ describe('machines of a standalone mesh', () => {
     })
   })
 
+  it('replace what their virtual machine took part as before, by the same name', async () => {
+    const machines = open()
+    const before = machine({ virtualMachine: { id: 'vm', key: 'first' } })
+    await machines.admit(before)
+    await expect(machines.ofVirtualMachine('vm')).resolves.toMatchObject({ uuid: before.uuid })
+    const after = machine({ virtualMachine: { id: 'vm', key: 'second' } })
+    await machines.admit(after, before.uuid)
+    await expect(machines.ofVirtualMachine('vm')).resolves.toMatchObject({ uuid: after.uuid })
+    await expect(machines.find(before.uuid)).resolves.toBeUndefined()
+    expect([machines.countOf('shop'), machines.countOf('bank')]).toEqual([1, 0])
+    expect(readdirSync(join(folder, 'instances'))).toEqual(['shop.rack-7.json'])
+  })
+
   it('leave nothing when they are removed', async () => {
     const machines = open()
     const it = machine()

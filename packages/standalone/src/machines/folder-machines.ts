@@ -66,15 +66,26 @@ export class FolderMachines implements Machines {
     return this.#entries.get(uuid)?.stored
   }
 
-  async admit(machine: Machine): Promise<void> {
+  async ofVirtualMachine(id: string): Promise<StoredMachine | undefined> {
+    return [...this.#entries.values()]
+      .map(({ stored }) => stored)
+      .find(({ virtualMachine }) => virtualMachine?.id === id)
+  }
+
+  countOf(namespace: string): number {
+    return [...this.#entries.values()].filter(({ stored }) => stored.namespace === namespace).length
+  }
+
+  async admit(machine: Machine, replaces?: ProxyUUID): Promise<void> {
     const { uuid, namespace, name, serviceAccount } = machine
     const snapshot = this.#options.feed.current()
     if (snapshot?.get('ServiceAccount', namespace, serviceAccount) === undefined)
       throw machineRefusals.account(machine, 'add it first')
     const holder = snapshot.get('WorkloadInstance', namespace, name)?.spec.uuid ?? this.#named(namespace, name)
-    if (holder !== undefined && holder !== uuid) throw machineRefusals.name(machine)
+    if (holder !== undefined && holder !== uuid && holder !== replaces) throw machineRefusals.name(machine)
     const before = this.#entries.get(uuid)
     if (before === undefined && this.#entries.size >= MAX_MACHINES) throw machineRefusals.limit()
+    if (replaces !== undefined) await this.remove(replaces)
     before?.file.remove()
     const createdAt = before?.stored.createdAt ?? new Date(this.#options.now()).toISOString()
     this.#add({ ...machine, ready: false, createdAt, claims: before?.stored.claims ?? {} })

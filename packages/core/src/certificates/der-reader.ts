@@ -3,12 +3,26 @@ export class DerError extends Error {
   override readonly name = 'DerError'
 }
 
-const TAGS = { integer: 0x02, bitString: 0x03, sequence: 0x30, attributes: 0xa0 } as const
+const TAGS = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  objectId: 0x06,
+  sequence: 0x30,
+  set: 0x31,
+  issuerId: 0x81,
+  subjectId: 0x82,
+  tagged0: 0xa0,
+  tagged1: 0xa1,
+  tagged3: 0xa3,
+} as const
 
 type Kind = keyof typeof TAGS
 
 /**
- * Reads the few elements of DER of which a request for a certificate consists, in order. Every length is checked against what is left, and nothing is read twice.
+ * Reads the few elements of DER of which requests, certificates and signed messages consist, in order. Every length is checked against what is left, and nothing
+ * is read twice.
  */
 export class DerReader {
   readonly #bytes: Buffer
@@ -32,7 +46,17 @@ export class DerReader {
 
   /** The elements of a sequence. */
   sequence(): DerReader {
-    return new DerReader(this.#take('sequence').content, this.#what)
+    return this.inside('sequence')
+  }
+
+  /** The elements of an element of this kind. */
+  inside(kind: Kind): DerReader {
+    return new DerReader(this.#take(kind).content, this.#what)
+  }
+
+  /** Content of an element. */
+  content(kind: Kind): Buffer {
+    return this.#take(kind).content
   }
 
   /** An element with its header. */
@@ -62,7 +86,7 @@ export class DerReader {
     let at = start + 1
     let length = this.#bytes[at++] ?? 0
     if (length >= 0x80) {
-      // Requests are smaller than 64 kB.
+      // Whatever is read is smaller than 64 kB.
       const count = length & 0x7f
       if (count === 0 || count > 2) throw new DerError(`${this.#what} has an invalid length at byte ${start}`)
       length = 0
