@@ -14,6 +14,7 @@ import { measureKubernetesSync } from './kubernetes-sync.js'
 import { measureLimits } from './limits/limits.js'
 import { measureLiveEdit } from './live-edit.js'
 import { measureLostRequests } from './lost-requests.js'
+import { measureMachinesAtRest } from './machines-at-rest.js'
 import { measurePolicyKinds } from './policy-kinds.js'
 import type { MeshPrograms } from './real-mesh.js'
 import { measurePeers } from './peers/peers.js'
@@ -66,6 +67,7 @@ const names = [
   'limits',
   'pipy',
   'edit',
+  'machines',
   'lost-requests',
   'sidecar-latency',
   'kubernetes-sync',
@@ -75,7 +77,7 @@ const names = [
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
-const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'services', 'peers']
+const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'machines', 'services', 'peers']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -334,6 +336,13 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
     })
   },
+  machines: () =>
+    measureMachinesAtRest({
+      controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
+      machines: 1_000,
+      roundSeconds: 10,
+      seconds: values.quick ? 20 : 60,
+    }),
   'cli-start': () =>
     measureCliStart({
       program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
