@@ -6,14 +6,23 @@ import { httpAndTcpWorkload, workloadAt } from './support/http-and-tcp.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { account, meshConfig, routeGroup, service, trafficTarget, withSpec, workload } from './support/yaml.js'
+import {
+  account,
+  document,
+  meshConfig,
+  routeGroup,
+  service,
+  trafficTarget,
+  withSpec,
+  workload,
+} from './support/yaml.js'
 
 const PORT = 8080
 const TCP = 9000
 const mode = (isPermissive: boolean, isEgressOpen: boolean): string =>
   meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: isPermissive, enableEgress: isEgressOpen } })
-const serviceOf = (name: string, app: string, headless: boolean): string =>
-  withSpec(service(`shop/${name}`, app, PORT, { headless }), {
+const serviceOf = (name: string, app: string, options: Parameters<typeof service>[3] = {}): string =>
+  withSpec(service(`shop/${name}`, app, PORT, options), {
     ports: [
       { name: 'http', port: PORT },
       { name: 'tcp-bytes', port: TCP },
@@ -37,8 +46,9 @@ describe('the address of a pod behind a Service', () => {
           account('shop/bare'),
           workload('shop/client', { program: programs.idle }),
           httpAndTcpWorkload('shop/web', { account: 'web', app: 'web' }, { http: PORT, tcp: TCP }),
-          ...['web', 'bare'].map((name) => serviceOf(name, name, false)),
         ],
+        'services.yaml': ['web', 'bare'].map((name) => serviceOf(name, name)),
+
         'policy.yaml': [
           routeGroup('shop/routes', [{ name: 'open', pathRegex: '/open', methods: ['GET'] }]),
           trafficTarget('shop/web', {
@@ -70,34 +80,72 @@ describe('the address of a pod behind a Service', () => {
     'a closed path by the address': await answerOf(web.address, '/closed'),
     'the address of a pod without sidecar': await answerOf(bare.address, '/open'),
   })
+  const arrive = async <T>(ask: () => Promise<T>, expected: T): Promise<void> => {
+    const found = await eventually(ask, (each) => JSON.stringify(each) === JSON.stringify(expected), {
+      what: JSON.stringify(expected),
+    })
+    expect(found).toEqual(expected)
+  }
 
   // Answers of each step differ from those of the step before.
   it.each([
-    ['permissive mode', 'closed', 'without', 'web', 'none', 'none', 'none'],
-    ['permissive mode', 'open', 'without', 'web', 'none', 'none', 'bare'],
-    ['SMI mode', 'open', 'without', '403', 'none', 'none', 'bare'],
-    ['SMI mode', 'closed', 'with', '403', 'web', '403', 'none'],
-    ['permissive mode', 'closed', 'with', 'web', 'web', 'web', 'none'],
+    ['permissive mode', 'closed', 'neither', 'web', 'none', 'none', 'none'],
+    ['permissive mode', 'open', 'neither', 'web', 'none', 'none', 'bare'],
+    ['SMI mode', 'open', 'neither', '403', 'none', 'none', 'bare'],
+    ['SMI mode', 'closed', 'a headless Service', '403', 'web', '403', 'none'],
+    ['permissive mode', 'closed', 'a headless Service', 'web', 'web', 'web', 'none'],
+    ['permissive mode', 'open', 'the annotation', 'web', 'web', 'web', 'bare'],
+    ['SMI mode', 'closed', 'the annotation', '403', 'web', '403', 'none'],
   ])(
-    'belongs to the mesh by a headless Service alone: %s, %s egress, %s such a Service',
-    async (modeName, egress, headless, byName, open, closed, outside) => {
+    'belongs to the mesh by a headless Service or by the annotation: %s, %s egress, %s',
+    async (modeName, egress, by, byName, open, closed, outside) => {
       await mesh.write('config.yaml', mode(modeName === 'permissive mode', egress === 'open'))
-      const covered = headless === 'with' ? ['web', 'bare'] : []
-      await mesh.write('pods.yaml', ...covered.map((app) => serviceOf(`${app}-pods`, app, true)))
-      const expected = {
+      const apps = ['web', 'bare']
+      const options = by === 'the annotation' ? { annotations: { 'openservicemesh.io/pod-addresses': 'enabled' } } : {}
+      const pods =
+        by === 'a headless Service' ? apps.map((app) => serviceOf(`${app}-pods`, app, { headless: true })) : []
+      await mesh.write('services.yaml', ...apps.map((app) => serviceOf(app, app, options)))
+      await mesh.write('pods.yaml', ...pods)
+      await arrive(answers, {
         'a closed path by the name': byName,
         'an open path by the address': open,
         'a closed path by the address': closed,
         'the address of a pod without sidecar': outside,
-      }
-      const found = await eventually(answers, (each) => JSON.stringify(each) === JSON.stringify(expected), {
-        what: JSON.stringify(expected),
       })
-      expect(found).toEqual(expected)
     },
   )
 
-  it('is dialled over TCP too where a headless Service has it', async () => {
-    expect(await client.ask({ kind: 'tcp', dial: web.address, port: TCP, say: 'hello' })).toEqual({ line: 'web' })
+  it('is dialled past the routes of the Service', async () => {
+    const filter = { type: 'RequestRedirect', requestRedirect: { hostname: 'elsewhere.example' } }
+    await mesh.write(
+      'route.yaml',
+      document('gateway.networking.k8s.io/v1', 'HTTPRoute', 'shop/web', {
+        spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web', port: PORT }], rules: [{ filters: [filter] }] },
+      }),
+    )
+    await arrive(
+      async () => [await answerOf('web.shop', '/open'), await answerOf(web.address, '/open')],
+      ['302', 'web'],
+    )
+  })
+
+  it('is that of one pod, also where others are behind the Service', async () => {
+    const more = { account: 'web', app: 'web' }
+    await mesh.write('more.yaml', httpAndTcpWorkload('shop/second', more, { http: PORT, tcp: TCP }))
+    const started = (): Promise<string> =>
+      Promise.resolve()
+        .then(() => inside(mesh, 'shop/second').address)
+        .catch(() => '')
+    const address = await eventually(started, (found) => found !== '', { what: 'a second pod' })
+    await arrive(
+      async () => [await answerOf(address, '/open'), await answerOf(web.address, '/open')],
+      ['second', 'web'],
+    )
+  })
+
+  it('is dialled over TCP too, where both sides permit it', async () => {
+    await mesh.write('config.yaml', mode(true, false))
+    const answer = async () => client.ask({ kind: 'tcp', dial: web.address, port: TCP, say: 'hello' })
+    await arrive(answer, { line: 'web' })
   })
 })

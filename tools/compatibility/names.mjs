@@ -36,6 +36,9 @@ export const annotations = {
       ],
       { note: 'of Services' },
     ),
+    works(`${prefix}pod-addresses`, 'packages/core/src/catalog/policy/problems/pod-addresses.test.ts', {
+      note: 'new; of namespaces and Services',
+    }),
     works(`${prefix}network-interface-exclusion-list`, [lists, injecting], { note: 'new' }),
     works(`${prefix}sidecar-class`, injecting, { note: 'new' }),
     missing(`${prefix}{inbound-port-inclusion-list,outbound-port-inclusion-list,port}`, 'open', 'interception by eBPF'),

@@ -46,8 +46,10 @@ const features: Readonly<Record<string, readonly string[]>> = {
   pipy: httpFeatures,
   haproxy: httpFeatures,
 }
-/** Half of it calls the address of a pod behind a Service with a cluster IP. Such calls are outside the mesh: docs/reference/gateway-api-conformance.md. */
-const leftOut = ['MeshFrontend']
+/** Half of it calls the address of a pod behind a Service with a cluster IP, which class envoy alone carries. */
+const leftOut = sidecarClass === 'envoy' ? [] : ['MeshFrontend']
+/** Of the namespaces of the suite. */
+const annotations = { 'openservicemesh.io/sidecar-injection': 'enabled', 'openservicemesh.io/pod-addresses': 'enabled' }
 
 let cluster: SharedCluster
 let mesh: Mesh
@@ -94,7 +96,9 @@ async function runSuite(): Promise<SuiteRun> {
     'supported-features': (features[sidecarClass] ?? []).join(','),
     'skip-tests': leftOut.join(','),
     'namespace-labels': `openservicemesh.io/monitored-by=${mesh.name}`,
-    'namespace-annotations': 'openservicemesh.io/sidecar-injection=enabled',
+    'namespace-annotations': Object.entries(annotations)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(','),
     mode: `class-${sidecarClass}`,
     organization: 'osm-ts',
     project: 'osm-ts',

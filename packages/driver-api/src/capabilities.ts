@@ -38,6 +38,7 @@ export const optionalFeatures = [
   'load-balancing-least-request',
   'load-balancing-locality',
   'plaintext-endpoints',
+  'pod-addresses',
   'escaped-slashes',
   'withdrawal-of-open-connections',
   'workload-end',

@@ -234,6 +234,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
     '/tls/plaintext',
     false,
   ],
+  ['pod-addresses', { ...upstream, discovery: { kind: 'originalDestination' } }, '/discovery', false],
   ['load-balancing-hash', { ...upstream, loadBalancing: { policy: 'hash', on: 'source-ip' } }, '/loadBalancing', false],
   [
     'load-balancing-least-request',

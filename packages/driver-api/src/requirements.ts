@@ -162,6 +162,12 @@ const table: Table = {
       places: ({ tls }) =>
         when(tls.mode === 'mesh' && tls.plaintext === true, 'plaintext-endpoints', 'tls', 'plaintext'),
     },
+    {
+      // Calls of the addresses of pods get no answer.
+      security: false,
+      places: ({ tls, discovery }) =>
+        when(tls.mode === 'mesh' && discovery.kind === 'originalDestination', 'pod-addresses', 'discovery'),
+    },
     { security: false, places: ({ loadBalancing: { policy } }) => ofBalancing(policy) },
     { security: false, places: (part) => given(part.limits, 'connection-limits', 'limits') },
     { security: false, places: (part) => given(part.circuitBreaker, 'statistical-circuit-breaker', 'circuitBreaker') },

@@ -39,6 +39,7 @@ export const capabilities: Capabilities = {
     'multi-cluster',
     'per-try-timeout',
     'plaintext-endpoints',
+    'pod-addresses',
     'probes-grpc',
     'probes-http',
     'probes-https',

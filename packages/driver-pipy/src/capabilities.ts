@@ -14,6 +14,8 @@ export const unsupportedFeatures = {
     'callers without mutual TLS are let in to ports that speak HTTP only, where rules look at each request',
   'plaintext-endpoints':
     'endpoints of services of the mesh are called over mutual TLS only; those without a sidecar get no traffic',
+  'pod-addresses':
+    'no test with a real Pipy has called a pod by its own address; the calls of a service reach its endpoints',
   'proxy-certificate-renewal': 'Pipy reads its proxy certificate once, when it starts',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
   'route-retries': 'its codebase repeats requests by the Retry of a client only; the requests themselves are routed',

@@ -61,6 +61,7 @@ export const meshKeys: Readonly<Record<Role, ReadonlyMap<string, Kinds>>> = {
     ['sidecar-class', pods],
     ['metrics', ['Namespace']],
     ['egress-gateway-mode', ['Service']],
+    ['pod-addresses', ['Namespace', 'Service']],
     ['machine-labels', ['ServiceAccount']],
     ...exclusions.map((name) => [name, ['Pod', 'Workload']] as const),
     ...resources.map((name) => [name, pods] as const),

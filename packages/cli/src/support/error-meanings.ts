@@ -322,6 +322,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_SPEC_NO_EFFECT: "an object, or a part of it, has no effect",
   OSM_SPEC_OBJECT: "a document is not an object with apiVersion, kind and metadata.name",
   OSM_SPEC_OBJECT_BOUND: "an object exceeds the limits on expressions, values, list items or combinations of them per object",
+  OSM_SPEC_POD_ADDRESSES: "the annotation for calls of the addresses of pods has an invalid value",
   OSM_SPEC_PRINCIPAL: "clients must present a certificate, but no source has a name, or a name is not valid in a certificate",
   OSM_SPEC_PROTOCOL: "the application protocol is unknown, or conflicts with another one on the same port",
   OSM_SPEC_PROVIDER: "a MeshRootCertificate does not name exactly one provider",

@@ -4,6 +4,7 @@ import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
 import { patternMatch } from '../catalog/policy/problems/pattern.js'
 import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'
 import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
+import { POD_ADDRESSES, podAddressesSwitch } from '../spec/pod-addresses.js'
 import { portProtocol } from '../spec/protocol.js'
 
 /** Something that an object requests and a sidecar class can't do. */
@@ -53,11 +54,24 @@ function asks(object: MeshObject): readonly Ask[] {
           'egress-gateway-socks5',
           egressGatewayMode(object) === 'socks5',
         ],
+        [
+          `metadata.annotations[${JSON.stringify(POD_ADDRESSES)}]`,
+          'pod-addresses',
+          podAddressesSwitch(object) === true,
+        ],
         ...object.spec.ports.map((port, index): Ask => [
           `spec.ports[${index}]`,
           `protocol:${portProtocol(port).protocol}`,
           true,
         ]),
+      ]
+    case 'Namespace':
+      return [
+        [
+          `metadata.annotations[${JSON.stringify(POD_ADDRESSES)}]`,
+          'pod-addresses',
+          podAddressesSwitch(object) === true,
+        ],
       ]
     case 'HTTPRouteGroup':
       return isOfKind(object, 'HTTPRouteGroup') ? object.spec.matches.flatMap(matchAsks) : []

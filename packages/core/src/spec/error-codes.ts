@@ -18,6 +18,7 @@ export const specErrorCodes = {
     'a certificate for a caller outside the mesh has the name of a service or identity of the mesh, or a wildcard',
   OSM_SPEC_CONFLICT: 'two objects, or two entries of one, conflict; the first by namespace and name is used',
   OSM_SPEC_DURATION: 'a duration is not a valid Go duration',
+  OSM_SPEC_POD_ADDRESSES: 'the annotation for calls of the addresses of pods has an invalid value',
   OSM_SPEC_HEADER: 'a header name is not valid, or a header match does not have exactly one condition',
   OSM_SPEC_HOST: 'a host is not a valid host name',
   OSM_SPEC_LOG_FORMAT: 'the format of an access log is invalid, or has an unsupported command',

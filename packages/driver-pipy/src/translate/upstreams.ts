@@ -49,12 +49,15 @@ function upstream(
   const isClosed = tls.mode === 'originate' && outside === undefined
   if (tls.mode === 'mesh' && tls.plaintext === true)
     reader.refuse(ref, '/tls/plaintext', 'class pipy reaches no endpoints without a sidecar; they get no traffic')
+  const isDialled = tls.mode === 'mesh' && part.discovery.kind === 'originalDestination'
+  if (isDialled)
+    reader.refuse(ref, '/discovery', 'class pipy calls no pods by their own addresses; such calls are not answered')
   // Nor are its questions after the health of a server in plaintext.
   if (tls.mode === 'originate' && part.healthCheck !== undefined)
     reader.refuse(ref, '/healthCheck', 'class pipy checks the health of no server that it speaks TLS to for workloads')
   return {
     http2: part.protocol === 'http2' || part.protocol === 'grpc',
-    addresses: isClosed ? { kind: 'endpoints', priorities: [] } : addressesOf(part, endpoints, locality),
+    addresses: isClosed || isDialled ? { kind: 'endpoints', priorities: [] } : addressesOf(part, endpoints, locality),
     ...(tls.mode === 'mesh' ? { tls: { serverName: tls.serverName, principals: [...tls.principals].sort() } } : {}),
     ...(outside === undefined ? {} : { outsideTls: outside }),
     connectTimeoutMs: part.connectTimeoutMs ?? mesh.connectTimeoutMs,

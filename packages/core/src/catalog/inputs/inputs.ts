@@ -118,6 +118,7 @@ export const indexInputs: { readonly [N in IndexName]: StateInput<string, Names>
   gatewaysByEgress: index('gatewaysByEgress'),
   gatewaysByService: index('gatewaysByService'),
   servicesByPort: index('servicesByPort'),
+  servicesByTargetPort: index('servicesByTargetPort'),
   settingsByService: index('settingsByService'),
 }
 

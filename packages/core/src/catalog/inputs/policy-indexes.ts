@@ -38,6 +38,7 @@ export interface IndexedBy {
   readonly gatewaysByEgress: KindMap['EgressGateway']
   readonly gatewaysByService: KindMap['EgressGateway']
   readonly servicesByPort: KindMap['Service']
+  readonly servicesByTargetPort: KindMap['Service']
   readonly settingsByService: KindMap['UpstreamTrafficSetting']
 }
 
@@ -82,6 +83,15 @@ const indexDefinitions: IndexDefinitions = {
     kind: 'Service',
     keysOf: (service) => sortedUnique(dialledPorts(service).map(({ port }) => String(port))),
   },
+  servicesByTargetPort: {
+    kind: 'Service',
+    keysOf: ({ spec }) =>
+      sortedUnique(
+        spec.ports.flatMap(({ port, targetPort = port }) =>
+          typeof targetPort === 'number' ? [String(targetPort)] : [],
+        ),
+      ),
+  },
   settingsByService: { kind: 'UpstreamTrafficSetting', keysOf: (setting) => names(settingHostCandidates(setting)) },
 }
 
@@ -119,6 +129,7 @@ export class PolicyIndexes {
       gatewaysByEgress: create(indexDefinitions.gatewaysByEgress.keysOf),
       gatewaysByService: create(indexDefinitions.gatewaysByService.keysOf),
       servicesByPort: create(indexDefinitions.servicesByPort.keysOf),
+      servicesByTargetPort: create(indexDefinitions.servicesByTargetPort.keysOf),
       settingsByService: create(indexDefinitions.settingsByService.keysOf),
     })
   }
@@ -154,6 +165,7 @@ export class PolicyIndexes {
       gatewaysByEgress: this.#indexes.gatewaysByEgress.with(gateways),
       gatewaysByService: this.#indexes.gatewaysByService.with(gateways),
       servicesByPort: this.#indexes.servicesByPort.with(edited('Service')),
+      servicesByTargetPort: this.#indexes.servicesByTargetPort.with(edited('Service')),
       settingsByService: this.#indexes.settingsByService.with(edited('UpstreamTrafficSetting')),
     })
   }

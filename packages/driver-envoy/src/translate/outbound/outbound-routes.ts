@@ -59,7 +59,7 @@ export function outboundVirtualHost(
  */
 export function scopedVirtualHost(part: OutboundPart, closes: boolean): Uint8Array {
   const routes = part.rules.kind === 'http' ? part.rules.routes : []
-  const own = `${part.service.name}.${part.service.namespace}`
+  const own = givenHost(part)
   return encode(VirtualHostSchema, {
     name: names.outboundVirtualHost(fullHostName(part.service, part.hosts)),
     domains: ['*'],
@@ -69,6 +69,11 @@ export function scopedVirtualHost(part: OutboundPart, closes: boolean): Uint8Arr
     ],
     ...(closes ? { typedPerFilterConfig: closingFilter() } : {}),
   })
+}
+
+/** The host that a request without one is given: the name of the service, also where `*.<service>` stands for its workloads. */
+function givenHost({ service: { namespace, name } }: OutboundPart): string {
+  return `${name.startsWith('*.') ? name.slice(2) : name}.${namespace}`
 }
 
 /** The scope of connections to one address and port, around the encoded routes of the service that has it. */

@@ -163,10 +163,12 @@ export class RouteTranslation {
     view: ProxyView,
   ): readonly EncodedResource[] {
     if (view.proxy.listen.outboundHttp === undefined) return []
-    const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'explicit', view))
+    // What is called by addresses alone is not called through a forward proxy.
+    const named = called.filter(({ part }) => part.hosts.length > 0)
+    const virtualHosts = named.map((member) => this.#virtualHost(member, retries, 'explicit', view))
     const outside = this.#httpEgress(view)
     const { egressGatewayRoutes, breakers } = view
-    const named = outside
+    const namedOutside = outside
       .filter(({ part }) => !takesAnyHost(part))
       .map((member) => outsideVirtualHost(member, 'explicit', view))
     const anyHost = outside.filter(({ part }) => takesAnyHost(part))
@@ -183,7 +185,7 @@ export class RouteTranslation {
         ...view.settings.sources,
       ],
     }
-    return [configuration(names.forwardProxyRoutes, [...virtualHosts, ...named, fallback])]
+    return [configuration(names.forwardProxyRoutes, [...virtualHosts, ...namedOutside, fallback])]
   }
 
   #virtualHost(

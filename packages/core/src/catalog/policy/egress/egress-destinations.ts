@@ -7,6 +7,7 @@ import type { QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { indexInputs, servicesInNamespace, settingInputs } from '../../inputs/inputs.js'
 import { ownedAddresses, withInstances } from '../problems/claims.js'
+import { podAddressOwners } from '../problems/pod-addresses.js'
 import { meshServiceCalled } from '../routing/host-names.js'
 import { nameKey } from '../parts/keys.js'
 import type { ProblemList } from '../problems/problems.js'
@@ -188,9 +189,11 @@ function freeRanges(
 
 function addressesOnPort(context: Context, port: number): ReadonlyMap<string, MeshService> {
   const services = context.get(indexInputs.servicesByPort, String(port)).flatMap((name) => withInstances(context, name))
+  const owned = services.map((service) => [service, ownedAddresses(context, service, port)] as const)
+  const pods = context.get(podAddressOwners, port).map(({ service, addresses }) => [service, addresses] as const)
   return new Map(
-    services.flatMap((service) =>
-      ownedAddresses(context, service, port).map((address): [string, MeshService] => [
+    [...owned, ...pods].flatMap(([service, addresses]) =>
+      addresses.map((address): [string, MeshService] => [
         canonicalCidr(`${address}/${address.includes(':') ? 128 : 32}`),
         service,
       ]),

@@ -99,6 +99,24 @@ interface PortGroup {
 
 const portGroupKey = ({ port, number }: PortGroup): string => `${port}/${number}`
 
+/** Addresses that headless services claim on a port; each once. */
+export const headlessAddresses = defineQuery<CatalogState, number, readonly string[]>({
+  name: 'headless-addresses',
+  keyOf: String,
+  equal: deepEqual,
+  compute: (context, port) => {
+    const found = context.get(servicesByGroup, port).flatMap((services, number) =>
+      services.length === 0
+        ? []
+        : context
+            .get(groupClaims, { port, number })
+            .filter(({ strength }) => strength > 0)
+            .map(({ address }) => address),
+    )
+    return [...new Set(found)].sort(compareText)
+  },
+})
+
 /** What the services of a group claim. Most services of a mesh have the same port, and one more must not have all of them asked again. */
 const groupClaims = defineQuery<CatalogState, PortGroup, readonly Claimant[]>({
   name: 'group-claims',

@@ -5,7 +5,7 @@ import type { QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { settingInputs } from '../../inputs/inputs.js'
 import { nameKey } from '../parts/keys.js'
-import { calledService, podServices, serviceModel } from '../upstreams/services.js'
+import { ANY_INSTANCE, calledService, podServices, serviceModel } from '../upstreams/services.js'
 
 /** Host names of a service port, and those that another service holds. */
 export interface HostNames {
@@ -27,8 +27,12 @@ export interface HostNames {
 export function hostNames(context: QueryContext<CatalogState>, service: MeshService, port: number): HostNames {
   const { clusterDomain } = context.get(settingInputs.domains, '')
   const { name, namespace } = service
+  const { hostname, parent } = calledService(service)
+  // It is called by addresses alone.
+  if (hostname === ANY_INSTANCE)
+    return { hosts: [], shortHost: `any-instance.${parent.name}.${namespace}.invalid`, taken: [] }
   const all = allHosts(service, clusterDomain)
-  if (calledService(service).hostname === undefined) return { hosts: all, shortHost: name, taken: [] }
+  if (hostname === undefined) return { hosts: all, shortHost: name, taken: [] }
   const taken = [name, ...all].flatMap((host) => {
     const owner = serviceCalled(host, clusterDomain)
     const holds = owner !== undefined && nameKey(owner) !== nameKey(service) && hasPort(context, owner, port)

@@ -12,7 +12,8 @@ import {
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
-import { ownedAddresses, servicesSharing, withInstances } from '../problems/claims.js'
+import { servicesSharing, withInstances } from '../problems/claims.js'
+import { dialledAddresses } from '../problems/pod-addresses.js'
 import { gatewayRoutes, type GatewayAction, type GatewayRoutes, type GatewayTarget } from '../gateway/route-plan.js'
 import { hostNames } from './host-names.js'
 import {
@@ -29,7 +30,7 @@ import { keepPart, makePart, samePart, type Origins, type PolicyPart, type Sourc
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { isHttp } from '../upstreams/protocol.js'
 import { matchesEverything } from './route-match.js'
-import { calledService, serviceModel, type MeshServicePort } from '../upstreams/services.js'
+import { anyInstanceOf, calledService, portsOf, serviceModel, type MeshServicePort } from '../upstreams/services.js'
 import { splitsOf, type SplitPlan } from './split-plan.js'
 import { splitTargets, weightedUpstreams } from './split-targets.js'
 import { portTarget, upstreamOfPort } from '../upstreams/upstreams.js'
@@ -162,7 +163,7 @@ export const outboundPart = defineQuery<CatalogState, CalledPortRef, PolicyPart<
         service,
         port: key.port,
         protocol: port.protocol,
-        addresses: ownedAddresses(context, service, key.port),
+        addresses: dialledAddresses(context, service, key.port),
         ...(sharedWith.length > 0 ? { sharedWith } : {}),
         hosts,
         shortHost,
@@ -213,9 +214,10 @@ export const calledParts = defineQuery<CatalogState, CalledServiceRef, CalledPar
   compute: (context, { readers, ...service }) => {
     const model = context.get(serviceModel, service)
     if (model === undefined) return { ports: [], upstreams: [] }
-    const ports = withInstances(context, service).flatMap((called) =>
-      model.ports.map(({ port }) => ({ ...called, port })),
-    )
+    const ports = [
+      ...withInstances(context, service).flatMap((called) => model.ports.map(({ port }) => ({ ...called, port }))),
+      ...model.podPorts.map(({ port }) => ({ ...anyInstanceOf(service), port })),
+    ]
     const targets = ports
       .flatMap((port) => context.get(routePlan, calledBy(port, readers))?.routes ?? [])
       .flatMap(({ targets: shares, action }) => [...shares, ...(action?.copies ?? [])])
@@ -262,6 +264,5 @@ export function calledBy<T extends object>(called: T, readers: string | undefine
 }
 
 function portOf(context: Context, { namespace, name, port }: ServicePortRef): MeshServicePort | undefined {
-  const { parent } = calledService({ namespace, name })
-  return context.get(serviceModel, parent)?.ports.find((candidate) => candidate.port === port)
+  return portsOf(context, calledService({ namespace, name })).find((candidate) => candidate.port === port)
 }

@@ -5,6 +5,7 @@ import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { isDnsLabel } from '../../../identity/index.js'
 import type { Endpoint } from '../../../endpoints/index.js'
 import { isAddress } from '../../../spec/addresses.js'
+import { POD_ADDRESSES, podAddressesSwitch, podAddressesWords } from '../../../spec/pod-addresses.js'
 import { dialledPorts, portProtocol, type KindMap } from '../../../spec/index.js'
 import { topologyAnnotations } from '../../../spec/schema/core-v1.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
@@ -42,6 +43,8 @@ export interface ServiceModel {
   readonly clientAffinity: boolean
   /** Sorted by port. Ports that can't be served are left out. */
   readonly ports: readonly MeshServicePort[]
+  /** Ports of workloads at which clients may dial their own addresses, see {@link ANY_INSTANCE}; sorted by port. */
+  readonly podPorts: readonly MeshServicePort[]
   readonly problems: readonly PolicyProblem[]
 }
 
@@ -60,12 +63,14 @@ export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel 
     const { annotations } = service.metadata
     const isAuto = topologyAnnotations.some((name) => ownValue(annotations, name)?.toLowerCase() === 'auto')
     const problems = new ProblemList(objectRefOf('Service', key))
+    const ports = servedPorts(service, problems)
     return {
       headless: clusterIP === 'None',
       addresses: sortedUnique([clusterIP ?? '', ...clusterIPs].filter((address) => isAddress(address))),
       preferClose: closeDistributions.has(trafficDistribution) || isAuto,
       clientAffinity: sessionAffinity === 'ClientIP',
-      ports: servedPorts(service, problems),
+      ports,
+      podPorts: takesPodAddresses(context, service, problems) ? portsOfPods(ports) : [],
       problems: problems.items,
     }
   },
@@ -87,6 +92,31 @@ function isServed(context: Context, { spec, metadata: { namespace, name } }: Kin
     context.get(indexInputs.splitsByApex, nameKey(key)).length > 0 ||
     routesBy(context, 'parent', nameKey(key)).length > 0
   )
+}
+
+/** True if calls of the addresses of its workloads are of the mesh. Those of a headless Service always are. */
+function takesPodAddresses(context: Context, service: KindMap['Service'], problems: ProblemList): boolean {
+  if (service.spec.clusterIP === 'None') return false
+  const { namespace } = service.metadata
+  const own = podAddressesSwitch(service)
+  const ofNamespace =
+    own === undefined ? context.get(objectInputs.Namespace, { namespace: '', name: namespace }) : undefined
+  const said = ofNamespace === undefined ? own : podAddressesSwitch(ofNamespace)
+  if (said === 'invalid') {
+    const owner = ofNamespace === undefined ? '' : ` of namespace ${namespace}`
+    const message = `the annotation${owner} must be one of ${podAddressesWords}; calls of the addresses of pods are outside the mesh`
+    problems.error('OSM_SPEC_POD_ADDRESSES', `metadata.annotations[${JSON.stringify(POD_ADDRESSES)}]`, message)
+  }
+  return said === true
+}
+
+/** Of several ports that lead to one of the workloads, the lowest stands for it. Workloads give named ones different numbers, so that these are none. */
+function portsOfPods(ports: readonly MeshServicePort[]): readonly MeshServicePort[] {
+  const found = new Map<number, MeshServicePort>()
+  for (const port of ports)
+    if (typeof port.target === 'number' && !found.has(port.target))
+      found.set(port.target, { ...port, port: port.target })
+  return [...found.values()].sort((a, b) => a.port - b.port)
 }
 
 /** Ports in the order of their numbers. */
@@ -161,6 +191,20 @@ export interface CalledService {
   readonly hostname: string | undefined
 }
 
+/** Stands for the host name of an instance in `<hostname>.<service>`: the workloads of a service that is not headless, each at its own address. */
+export const ANY_INSTANCE = '*'
+
+/** The workloads of a service as clients call them by their own addresses. */
+export function anyInstanceOf({ namespace, name }: MeshService): MeshService {
+  return { namespace, name: `${ANY_INSTANCE}.${name}` }
+}
+
+/** Ports at which a called service is dialled. */
+export function portsOf(context: Context, { parent, hostname }: CalledService): readonly MeshServicePort[] {
+  const model = context.get(serviceModel, parent)
+  return (hostname === ANY_INSTANCE ? model?.podPorts : model?.ports) ?? []
+}
+
 /** Names of services hold no dots, so that one tells an instance of a headless service from a service. */
 export function calledService(service: MeshService): CalledService {
   const dot = service.name.indexOf('.')
@@ -172,5 +216,7 @@ export function calledService(service: MeshService): CalledService {
 /** Endpoints of a service, or of one instance of a headless one. */
 export function endpointsOf(context: Context, { parent, hostname }: CalledService): readonly Endpoint[] {
   const endpoints = context.get(endpointsOfService, parent).items
-  return hostname === undefined ? endpoints : endpoints.filter((endpoint) => endpoint.hostname === hostname)
+  return hostname === undefined || hostname === ANY_INSTANCE
+    ? endpoints
+    : endpoints.filter((endpoint) => endpoint.hostname === hostname)
 }

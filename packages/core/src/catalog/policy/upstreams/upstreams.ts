@@ -27,8 +27,10 @@ import { keepPart, makePart, samePart, type PolicyPart } from '../parts/policy-p
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { isHttp } from './protocol.js'
 import {
+  ANY_INSTANCE,
   calledService,
   endpointsOf,
+  portsOf,
   serviceModel,
   usableAccounts,
   type CalledService,
@@ -55,7 +57,7 @@ export const portTarget = defineQuery<CatalogState, ServicePortRef, PortTarget>(
   equal: deepEqual,
   compute: (context, { namespace, name, port }) => {
     const called = calledService({ namespace, name })
-    const ports = context.get(serviceModel, called.parent)?.ports ?? []
+    const ports = portsOf(context, called)
     const declared = ports.find((candidate) => candidate.port === port)
     if (declared === undefined) return { targetPort: undefined, rival: undefined }
     const target = (candidate: MeshServicePort): number | undefined => numberOf(context, called, candidate)
@@ -109,7 +111,8 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
-    const { parent } = calledService(key)
+    const { parent, hostname } = calledService(key)
+    const isDialled = hostname === ANY_INSTANCE
     const service: MeshService = { namespace: key.namespace, name: key.name }
     const [port] = portsLeadingTo(context, key)
     if (port === undefined) return undefined
@@ -129,12 +132,14 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
           // An instance of a headless service answers to the name of the service: it has no certificate of its own.
           serverName: serverNameOf(parent, domains.clusterDomain),
           principals: sortedUnique(accounts.map((account) => principalOf(account, domains.trustDomain))),
-          ...(context.get(allowsPlaintext, key.namespace) ? { plaintext: true as const } : {}),
+          ...(!isDialled && context.get(allowsPlaintext, key.namespace) ? { plaintext: true as const } : {}),
         },
-        discovery: { kind: 'endpoints' },
-        loadBalancing: affinity ? { policy: 'hash', on: 'source-ip' } : { policy: 'round-robin' },
+        discovery: { kind: isDialled ? 'originalDestination' : 'endpoints' },
+        loadBalancing: affinity && !isDialled ? { policy: 'hash', on: 'source-ip' } : { policy: 'round-robin' },
         ...settings.members,
-        ...(isHttp(port.protocol) && context.get(settingInputs.activeHealthChecks, '') ? { healthCheck } : {}),
+        ...(!isDialled && isHttp(port.protocol) && context.get(settingInputs.activeHealthChecks, '')
+          ? { healthCheck }
+          : {}),
       },
       { origins: { '': [{ object: objectRefOf('Service', parent), field: port.field }], ...settings.origins } },
     )
@@ -151,8 +156,9 @@ export const endpointsFrame = defineQuery<CatalogState, TargetPortRef, PolicyPar
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
-    if (portsLeadingTo(context, key).length === 0) return undefined
-    const { parent } = calledService(key)
+    const { parent, hostname } = calledService(key)
+    // What is dialled by its own address needs no list of them.
+    if (hostname === ANY_INSTANCE || portsLeadingTo(context, key).length === 0) return undefined
     const preferClose = context.get(serviceModel, parent)?.preferClose === true
     return makePart<EndpointsPart>(
       { kind: 'endpoints', id: targetPortKey(key), ...(preferClose && { preferClose }), endpoints: [] },
@@ -183,9 +189,7 @@ export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart
 })
 
 function portsLeadingTo(context: Context, key: TargetPortRef): readonly MeshServicePort[] {
-  const { parent } = calledService(key)
-  const ports = context.get(serviceModel, parent)?.ports ?? []
-  return ports.filter(({ port }) => {
+  return portsOf(context, calledService(key)).filter(({ port }) => {
     const upstream = context.get(upstreamOfPort, { namespace: key.namespace, name: key.name, port })
     return upstream?.targetPort === key.targetPort
   })
