@@ -47,6 +47,10 @@ export const cliErrorCodes = {
   OSM_CLI_ROUTE_TAKEN:
     'a route of the Gateway API is attached to the Service port of a TrafficSplit already, and holds there',
   OSM_CLI_ROUTE_LIMIT: 'the TrafficSplits of a Service say more than an HTTPRoute can',
+  OSM_CLI_SPLIT_PARENT: 'a route of the Gateway API is attached where no TrafficSplit can apply',
+  OSM_CLI_SPLIT_RULE: 'a rule of an HTTPRoute says more than a TrafficSplit can; its requests are left out',
+  OSM_CLI_SPLIT_UNMATCHED:
+    'an HTTPRoute has no rule for all requests; those that it answers 404 go to the Service with TrafficSplits',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

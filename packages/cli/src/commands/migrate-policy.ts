@@ -10,7 +10,7 @@ import { toText, type CommandHost } from './cli-command.js'
 import { meshFolder } from './run-options.js'
 
 interface MigrateFlags {
-  readonly to: 'gateway-api'
+  readonly to: 'gateway-api' | 'smi'
   readonly namespace?: string
   readonly output: 'json' | 'yaml'
 }
@@ -19,12 +19,12 @@ interface MigrateFlags {
 export function addMigratePolicy(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('policy'))
-    .description('print HTTPRoutes that do what TrafficSplits do; changes nothing')
+    .description('print HTTPRoutes that do what TrafficSplits do, or the reverse; changes nothing')
     .argument('[folder]', 'folder of YAML files; the mesh of a cluster if absent')
     .addOption(
-      new Option('--to <interface>', 'interface to translate to').choices(['gateway-api']).makeOptionMandatory(),
+      new Option('--to <interface>', 'interface to translate to').choices(['gateway-api', 'smi']).makeOptionMandatory(),
     )
-    .option('-n, --namespace <namespace>', 'namespace of the TrafficSplits; all if absent')
+    .option('-n, --namespace <namespace>', 'namespace of what is translated; all if absent')
     .addOption(new Option('-o, --output <form>', 'output format').choices(['yaml', 'json']).default('yaml'))
     .addHelpText(
       'after',
@@ -33,30 +33,43 @@ Each port of a Service with TrafficSplits gets one HTTPRoute. It has the backend
 all other requests to the Service itself. TrafficTargets and their HTTPRouteGroups stay: they grant access. Where an HTTPRoute is
 attached, TrafficSplits have no effect, so apply the HTTPRoutes first and delete the TrafficSplits then.
 
-HTTPRoutes are written to standard output, and what they cannot say to standard error. The exit code is 1 if there is an error among
+With --to smi, each match of the HTTPRoutes of a Service becomes a TrafficSplit with an HTTPRouteGroup. Delete the HTTPRoutes first then.
+What TrafficSplits cannot say is left out: filters, timeouts, query parameters, other namespaces.
+
+Objects are written to standard output, and what they cannot say to standard error. The exit code is 1 if there is an error among
 that, and 0 if there are only warnings.
 
 Examples:
   osm migrate policy --to gateway-api mesh/ > routes.yaml
-  osm migrate policy --to gateway-api -n shop | kubectl apply -f -`,
+  osm migrate policy --to gateway-api -n shop | kubectl apply -f -
+  osm migrate policy --to smi mesh/ > splits.yaml`,
     )
     .action(async (folder: string | undefined, flags: MigrateFlags, command: Command) => {
-      const { routesOfSplits } = await import('../policy/gateway-routes.js')
       const { withShortPlaces } = await import('../spec/short-places.js')
       const { renderProblems } = await import('../spec/render-problems.js')
-      const found = routesOfSplits(await loadMesh(host, folder, command), flags.namespace)
-      const problems = withShortPlaces(found.problems, context.cwd)
-      if (flags.output === 'json') context.stdout.write(toJson({ routes: found.routes, problems }))
+      const { problems: found, ...printed } = await translate(flags, await loadMesh(host, folder, command))
+      const problems = withShortPlaces(found, context.cwd)
+      if (flags.output === 'json') context.stdout.write(toJson({ ...printed, problems }))
       else {
         const { stringify } = await import('../output/yaml-library.js')
         // Readers of YAML 1.1, such as kubectl, take a plain yes for true.
         const form = { lineWidth: 0, compat: 'yaml-1.1', aliasDuplicateObjects: false } as const
-        context.stdout.write(found.routes.map((route) => stringify(route, form)).join('---\n'))
+        const objects = 'routes' in printed ? printed.routes : printed.objects
+        context.stdout.write(objects.map((object) => stringify(object, form)).join('---\n'))
         const color = wantsColor(context.stderr, context.variables)
         if (problems.length > 0) context.stderr.write(toText(renderProblems(problems, color)))
       }
       onExit(problems.some(({ severity }) => severity === 'error') ? exitCodes.problem : exitCodes.ok)
     })
+}
+
+async function translate({ to, namespace }: MigrateFlags, mesh: Awaited<ReturnType<typeof loadMesh>>) {
+  if (to === 'gateway-api') {
+    const { routesOfSplits } = await import('../policy/gateway-routes.js')
+    return routesOfSplits(mesh, namespace)
+  }
+  const { splitsOfRoutes } = await import('../policy/smi-splits.js')
+  return splitsOfRoutes(mesh, namespace)
 }
 
 async function loadMesh(host: CommandHost, folder: string | undefined, command: Command) {

@@ -5,7 +5,6 @@ import {
   type KindMap,
   objectKey,
   objectRef,
-  portProtocol,
   type Problem,
   type Snapshot,
   type SnapshotFeed,
@@ -13,6 +12,7 @@ import {
 } from '@osm-ts/core'
 
 import type { CliErrorCode } from '../errors.js'
+import { type HttpPort, httpPorts } from './http-ports.js'
 import { reorderedMatches, type OrderedMatch } from './route-order.js'
 
 type Split = KindMap['TrafficSplit']
@@ -235,18 +235,6 @@ class ApexMigration {
     const severity = code === 'OSM_CLI_ROUTE_REFERENCE' || code === 'OSM_CLI_ROUTE_TAKEN' ? 'warning' : 'error'
     this.#problems.push({ code, severity, message, object: objectRef(split), field, ...(origin && { origin }) })
   }
-}
-
-interface HttpPort {
-  readonly port: number
-  readonly name: string | undefined
-}
-
-function httpPorts(service: Service): readonly HttpPort[] {
-  return dialledPorts(service).flatMap(({ port, name, appProtocol }) => {
-    const { protocol } = portProtocol({ ...(name !== undefined && { name }), ...(appProtocol && { appProtocol }) })
-    return ['http', 'http2', 'grpc'].includes(protocol) ? [{ port, name }] : []
-  })
 }
 
 function isParent(parent: KindMap['HTTPRoute']['spec']['parentRefs'][number], service: Service, port: number): boolean {

@@ -1,0 +1,269 @@
+import { type HTTPRouteMatch, type KindMap, objectKey, objectRef, type Problem, type Snapshot } from '@osm-ts/core'
+
+import type { CliErrorCode } from '../errors.js'
+import type { SplitMesh } from './gateway-routes.js'
+import { type HttpPort, httpPorts } from './http-ports.js'
+
+type Route = KindMap['HTTPRoute']
+type Rule = Route['spec']['rules'][number]
+type Service = KindMap['Service']
+
+interface Manifest {
+  readonly apiVersion: string
+  readonly kind: 'TrafficSplit' | 'HTTPRouteGroup'
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly spec: object
+}
+
+/** What becomes of the HTTPRoutes of a mesh. */
+export interface SplitMigration {
+  /** TrafficSplits and the HTTPRouteGroups that they name. */
+  readonly objects: readonly Manifest[]
+  /** What SMI cannot say, or says differently. */
+  readonly problems: readonly Problem[]
+}
+
+/**
+ * Translates the HTTPRoutes of a namespace, or of all, to TrafficSplits: one for each match, whose names are in the order in which matches apply, because
+ * TrafficSplits with matches apply in the order of their names.
+ */
+export function splitsOfRoutes(mesh: SplitMesh, namespace?: string): SplitMigration {
+  const { snapshot } = mesh
+  const list = <K extends 'HTTPRoute' | 'GRPCRoute'>(kind: K): readonly KindMap[K][] =>
+    namespace === undefined ? snapshot.list(kind) : snapshot.byNamespace(kind, namespace)
+  const report = new Report(mesh)
+  for (const route of list('GRPCRoute'))
+    report.error(
+      route,
+      'OSM_CLI_SPLIT_PARENT',
+      'kind',
+      'a TrafficSplit knows no methods of gRPC; the route is left out',
+    )
+  const services = new Map<string, Attached>()
+  for (const route of list('HTTPRoute'))
+    for (const { service, ports } of parentsOf(snapshot, route, report)) {
+      const key = `${service.metadata.namespace}/${service.metadata.name}`
+      const attached = services.get(key) ?? { service, routes: [] }
+      services.set(key, { service, routes: [...attached.routes, { route, ports }] })
+    }
+  const objects = [...services.values()].flatMap((attached) => objectsOf(snapshot, attached, report))
+  return { objects, problems: report.problems }
+}
+
+/** HTTPRoutes of a Service. */
+interface Attached {
+  readonly service: Service
+  readonly routes: readonly { readonly route: Route; readonly ports: readonly number[] }[]
+}
+
+class Report {
+  readonly problems: Problem[] = []
+  readonly #mesh: SplitMesh
+
+  constructor(mesh: SplitMesh) {
+    this.#mesh = mesh
+  }
+
+  error(route: Route | KindMap['GRPCRoute'], code: CliErrorCode, field: string, message: string): void {
+    const origin = this.#mesh.locate(objectKey(route), field)
+    const object = objectRef(route)
+    this.problems.push({ code, severity: 'error', message, object, field, ...(origin && { origin }) })
+  }
+}
+
+/** Services of the own namespace. TrafficSplits of other namespaces have no effect, and each applies to all ports of HTTP. */
+function parentsOf(snapshot: Snapshot, route: Route, report: Report) {
+  const { namespace: own } = route.metadata
+  const found = new Map<string, { readonly service: Service; readonly ports: Set<number> }>()
+  for (const [index, parent] of route.spec.parentRefs.entries()) {
+    const { group, kind, namespace = own, name, port, sectionName } = parent
+    if (group !== '' || kind !== 'Service') continue
+    const lost = (message: string): void => {
+      report.error(
+        route,
+        'OSM_CLI_SPLIT_PARENT',
+        `spec.parentRefs[${index}]`,
+        `${message}; the route is left out there`,
+      )
+    }
+    const service = snapshot.get('Service', namespace, name)
+    if (namespace !== own) lost('a TrafficSplit applies to all clients, not to those of one namespace')
+    else if (service === undefined) lost(`there is no Service ${namespace}/${name}`)
+    else {
+      const ports = httpPorts(service).filter(
+        (each) => each.port === (port ?? each.port) && each.name === (sectionName ?? each.name),
+      )
+      const known = found.get(name) ?? { service, ports: new Set<number>() }
+      for (const each of ports) known.ports.add(each.port)
+      found.set(name, known)
+    }
+  }
+  return [...found.values()].map(({ service, ports }) => ({ service, ports: [...ports] }))
+}
+
+/** A match in the order in which matches apply. */
+interface Ranked {
+  readonly route: Route
+  readonly rule: Rule
+  readonly field: string
+  readonly match: HTTPRouteMatch
+  readonly rank: readonly number[]
+}
+
+function objectsOf(snapshot: Snapshot, { service, routes }: Attached, report: Report): readonly Manifest[] {
+  const { name, namespace } = service.metadata
+  const all = httpPorts(service)
+  const whole = routes.filter(({ route, ports }) => {
+    const rest = all.filter(({ port }) => !ports.includes(port)).map(({ port }) => port)
+    if (rest.length === 0) return true
+    const message = `a TrafficSplit applies to all HTTP ports of a Service, and the route not to ${rest.join(', ')}; the route is left out`
+    report.error(route, 'OSM_CLI_SPLIT_PARENT', 'spec.parentRefs', message)
+    return false
+  })
+  const ranked = whole
+    .flatMap(({ route }) => matchesOf(route))
+    .sort((a, b) => compareRanks(b.rank, a.rank) || compareAge(a.route, b.route))
+  const seen = new Set<string>()
+  const steps = ranked.flatMap((each) => {
+    const text = JSON.stringify(each.match)
+    if (seen.has(text)) return []
+    seen.add(text)
+    const backends = backendsOf(snapshot, service, each, report)
+    const requests = backends && groupMatch(each, report)
+    return backends === undefined || requests === undefined ? [] : [{ ...each, backends, requests }]
+  })
+  const [first] = whole
+  if (first !== undefined && !ranked.some(({ rank }) => rank.every((number) => number === 0))) {
+    const message = 'requests that no rule matches are answered 404, and go to the Service with TrafficSplits'
+    report.error(first.route, 'OSM_CLI_SPLIT_UNMATCHED', 'spec.rules', message)
+  }
+  const digits = String(steps.length).length
+  return steps.flatMap(({ backends, requests }, place): readonly Manifest[] => {
+    const own = `${name}-${String(place + 1).padStart(digits, '0')}`
+    const isAll = Object.keys(requests).length === 0
+    const metadata = { name: isAll ? name : own, namespace }
+    const matches = isAll ? {} : { matches: [{ kind: 'HTTPRouteGroup', name: own }] }
+    const split: Manifest = {
+      apiVersion: 'split.smi-spec.io/v1alpha4',
+      kind: 'TrafficSplit',
+      metadata,
+      spec: { service: name, ...matches, backends },
+    }
+    if (isAll) return [split]
+    const spec = { matches: [{ name: 'requests', ...requests }] }
+    return [{ apiVersion: 'specs.smi-spec.io/v1alpha4', kind: 'HTTPRouteGroup', metadata, spec }, split]
+  })
+}
+
+function matchesOf(route: Route): readonly Ranked[] {
+  return route.spec.rules.flatMap((rule, index) => {
+    const matches = rule.matches ?? []
+    return (matches.length === 0 ? [{}] : matches).map((match: HTTPRouteMatch, place): Ranked => ({
+      route,
+      rule,
+      field: matches.length === 0 ? `spec.rules[${index}]` : `spec.rules[${index}].matches[${place}]`,
+      match,
+      rank: rankOf(match),
+    }))
+  })
+}
+
+const pathRanks = { Exact: 3, RegularExpression: 2, PathPrefix: 1 } as const
+
+/** Larger numbers come first; all are 0 for a match of all requests. */
+function rankOf({ path, method, headers = [], queryParams = [] }: HTTPRouteMatch): readonly number[] {
+  const { type = 'PathPrefix', value = '/' } = path ?? {}
+  const ofPath = type === 'PathPrefix' && value === '/' ? [0, 0] : [pathRanks[type], value.length]
+  return [...ofPath, method === undefined ? 0 : 1, headers.length, queryParams.length]
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((number, index) => number !== b[index])
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
+}
+
+/** The sort is stable, and matches of one route are in the order of the object. */
+function compareAge({ metadata: a }: Route, { metadata: b }: Route): number {
+  const [mine, theirs] = [a.createdAt ?? '', b.createdAt ?? '']
+  if (mine !== theirs && mine !== '' && theirs !== '') return Date.parse(mine) - Date.parse(theirs)
+  return a.name === b.name ? 0 : a.name < b.name ? -1 : 1
+}
+
+/** Undefined, with a problem, if SMI cannot say what the rule does. */
+function backendsOf(
+  snapshot: Snapshot,
+  service: Service,
+  { route, rule, field }: Ranked,
+  report: Report,
+): readonly { readonly service: string; readonly weight: number }[] | undefined {
+  const at = field.replace(/\.matches\[\d+\]$/, '')
+  const lost = (where: string, message: string): undefined => {
+    report.error(route, 'OSM_CLI_SPLIT_RULE', where, `${message}; requests of ${field} are left out`)
+  }
+  const { filters = [], timeouts, retry, backendRefs = [] } = rule
+  const beyond = [filters.length > 0 && 'filters', timeouts && 'timeouts', retry && 'retry'].filter(
+    (each) => typeof each === 'string',
+  )
+  if (beyond[0] !== undefined) return lost(`${at}.${beyond[0]}`, `a TrafficSplit has no ${beyond.join(' and ')}`)
+  if (backendRefs.every(({ weight }) => weight === 0))
+    return lost(`${at}.backendRefs`, 'a TrafficSplit without a share is answered 503, not 500')
+  const fit = backendRefs.map((backend, index) => {
+    const { group, kind, namespace = route.metadata.namespace, name, port, weight, filters: own = [] } = backend
+    const where = `${at}.backendRefs[${index}]`
+    if (group !== '' || kind !== 'Service') return lost(where, 'a backend of a TrafficSplit is a Service')
+    if (namespace !== route.metadata.namespace)
+      return lost(where, 'a backend of a TrafficSplit is in the namespace of the TrafficSplit')
+    if (own.length > 0) return lost(`${where}.filters`, 'a backend of a TrafficSplit has no filters')
+    const found = snapshot.get('Service', namespace, name)
+    if (found === undefined) return lost(where, `there is no Service ${namespace}/${name}, whose share is an error`)
+    const wrong = httpPorts(service).find((apex) => portFor(found, apex) !== port)
+    if (wrong !== undefined)
+      return lost(
+        `${where}.port`,
+        `a TrafficSplit calls the backend on the port that fits port ${wrong.port} of the Service`,
+      )
+    return { service: name, weight }
+  })
+  const usable = fit.filter((each) => each !== undefined)
+  return usable.length === fit.length ? usable : undefined
+}
+
+/** The port of a backend that a TrafficSplit calls: that of the same number, else the one of the same name. */
+function portFor(backend: Service, apex: HttpPort): number | undefined {
+  const ports = httpPorts(backend)
+  const found =
+    ports.find(({ port }) => port === apex.port) ?? ports.find(({ name }) => name !== undefined && name === apex.name)
+  return found?.port
+}
+
+/** Undefined, with a problem, if an HTTPRouteGroup cannot say which requests are meant; empty for all. */
+function groupMatch({ route, match, field }: Ranked, report: Report): object | undefined {
+  const { path, method, headers = [], queryParams = [] } = match
+  if (queryParams.length > 0) {
+    const message = 'an HTTPRouteGroup does not look at queries; the requests are left out'
+    report.error(route, 'OSM_CLI_SPLIT_RULE', `${field}.queryParams`, message)
+    return undefined
+  }
+  const pathRegex = path === undefined ? undefined : expressionOf(path)
+  // Of conditions on one header the first counts.
+  const values = new Map<string, string>()
+  for (const { type, name, value } of headers)
+    if (!values.has(name.toLowerCase())) values.set(name.toLowerCase(), type === 'Exact' ? escaped(value) : value)
+  return {
+    ...(pathRegex === undefined ? {} : { pathRegex }),
+    ...(method === undefined ? {} : { methods: [method] }),
+    ...(values.size === 0 ? {} : { headers: [...values].map(([name, value]) => ({ [name]: value })) }),
+  }
+}
+
+function expressionOf({ type, value }: NonNullable<HTTPRouteMatch['path']>): string | undefined {
+  if (type === 'RegularExpression') return value
+  if (type === 'Exact') return escaped(value)
+  const prefix = value.endsWith('/') ? value.slice(0, -1) : value
+  return prefix === '' ? undefined : `${escaped(prefix)}(/.*)?`
+}
+
+/** Text that an expression stands for, in the syntax of RE2. */
+function escaped(text: string): string {
+  return text.replaceAll(/[\\.+*?()|[\]{}^$]/g, String.raw`\$&`)
+}
