@@ -129,8 +129,8 @@ function objectsOf(snapshot: Snapshot, { service, routes }: Attached, report: Re
     if (seen.has(text)) return []
     seen.add(text)
     const backends = backendsOf(snapshot, service, each, report)
-    const requests = backends && groupMatch(each, report)
-    return backends === undefined || requests === undefined ? [] : [{ ...each, backends, requests }]
+    const requests = backends.length === 0 ? undefined : groupMatch(each, report)
+    return backends.length === 0 || requests === undefined ? [] : [{ ...each, backends, requests }]
   })
   const [first] = whole
   if (first !== undefined && !ranked.some(({ rank }) => rank.every((number) => number === 0))) {
@@ -189,16 +189,17 @@ function compareAge({ metadata: a }: Route, { metadata: b }: Route): number {
   return a.name === b.name ? 0 : a.name < b.name ? -1 : 1
 }
 
-/** Undefined, with a problem, if SMI cannot say what the rule does. */
+/** Empty, with a problem, if SMI cannot say what the rule does. */
 function backendsOf(
   snapshot: Snapshot,
   service: Service,
   { route, rule, field }: Ranked,
   report: Report,
-): readonly { readonly service: string; readonly weight: number }[] | undefined {
+): readonly { readonly service: string; readonly weight: number }[] {
   const at = field.replace(/\.matches\[\d+\]$/, '')
-  const lost = (where: string, message: string): undefined => {
+  const lost = (where: string, message: string): readonly [] => {
     report.error(route, 'OSM_CLI_SPLIT_RULE', where, `${message}; requests of ${field} are left out`)
+    return []
   }
   const { filters = [], timeouts, retry, backendRefs = [] } = rule
   const beyond = [filters.length > 0 && 'filters', timeouts && 'timeouts', retry && 'retry'].filter(
@@ -207,7 +208,7 @@ function backendsOf(
   if (beyond[0] !== undefined) return lost(`${at}.${beyond[0]}`, `a TrafficSplit has no ${beyond.join(' and ')}`)
   if (backendRefs.every(({ weight }) => weight === 0))
     return lost(`${at}.backendRefs`, 'a TrafficSplit without a share is answered 503, not 500')
-  const fit = backendRefs.map((backend, index) => {
+  const fit = backendRefs.flatMap((backend, index) => {
     const { group, kind, namespace = route.metadata.namespace, name, port, weight, filters: own = [] } = backend
     const where = `${at}.backendRefs[${index}]`
     if (group !== '' || kind !== 'Service') return lost(where, 'a backend of a TrafficSplit is a Service')
@@ -222,10 +223,9 @@ function backendsOf(
         `${where}.port`,
         `a TrafficSplit calls the backend on the port that fits port ${wrong.port} of the Service`,
       )
-    return { service: name, weight }
+    return [{ service: name, weight }]
   })
-  const usable = fit.filter((each) => each !== undefined)
-  return usable.length === fit.length ? usable : undefined
+  return fit.length === backendRefs.length ? fit : []
 }
 
 /** The port of a backend that a TrafficSplit calls: that of the same number, else the one of the same name. */
