@@ -14,6 +14,11 @@ export const programs = {
     folders: { 'charts/osm': 'packages/cli/dist/chart' },
     page: 'packages/cli/dist/dashboard-page',
   },
+  'osm-dashboard': {
+    entry: 'packages/cli/src/osm-dashboard-main.ts',
+    bundle: 'packages/cli/dist/osm-dashboard.mjs',
+    page: 'packages/cli/dist/dashboard-page',
+  },
   controller: {
     entry: 'packages/standalone/src/controller-main.ts',
     bundle: 'packages/standalone/dist/controller.mjs',

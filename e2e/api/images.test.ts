@@ -8,7 +8,7 @@ import { interceptionRules, renderInitScript } from '@osm-ts/interception'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url).pathname
-const programs = ['osm-controller', 'osm-injector', 'osm-bootstrap', 'osm-preinstall', 'osm-cleanup']
+const programs = ['osm-controller', 'osm-injector', 'osm-bootstrap', 'osm-dashboard', 'osm-preinstall', 'osm-cleanup']
 const init = 'osm-sidecar-init'
 const nonroot = '65532:65532'
 

@@ -22,6 +22,7 @@ export const chartValues = {
     works('osm.image.name.{osmController,osmInjector,osmSidecarInit,osmBootstrap,osmCRDs,osmPreinstall}', effects, {
       note: 'osmCRDs is the job that cleans up',
     }),
+    works('osm.image.{name,digest}.osmDashboard', effects, { note: 'new' }),
     never('osm.image.name.osmHealthcheck', 'probes over TCP need no container of their own', effects),
     never('osm.image.name.osmInterceptor', noInterceptor, effects),
     works('osm.image.digest.{osmController,osmInjector,osmSidecarInit,osmBootstrap,osmCRDs,osmPreinstall}', effects),
@@ -41,6 +42,11 @@ export const chartValues = {
     works('osm.proxyIdentity', effects, { note: 'new' }),
     works('osm.machines.{enable,serviceType,serviceAnnotations,azureRoots}', effects, { note: 'new' }),
     works('osm.refusedEndpoints', effects, { note: 'new' }),
+    works('osm.dashboard.{enable,tokenAudience,prometheusUrl,replicaCount,resource,podLabels}', effects, {
+      note: 'new',
+    }),
+    works('osm.dashboard.{enablePodDisruptionBudget,affinity,nodeSelector,tolerations}', effects, { note: 'new' }),
+    works('osm.dashboard.topologySpreadConstraints', effects, { note: 'new' }),
     works('osm.curlImage', effects, { note: 'of the pods of helm test' }),
     never('osm.repoServer.image', repo, effects),
     refused('osm.repoServer.standalone', repo, values),

@@ -4,6 +4,7 @@
  * @property {string} title
  * @property {string} bundle of tools/programs.mjs
  * @property {readonly number[]} ports that the program listens on by default
+ * @property {string} [page] folder of a page that the program serves, made by tools/lib/bundle-page.mjs
  * @property {readonly string[]} [companions] other bundles of tools/programs.mjs that the program starts
  */
 
@@ -34,6 +35,13 @@ export const programImages = [
     title: 'Bootstrap of osm-ts',
     bundle: 'packages/bootstrap/dist/osm-bootstrap.mjs',
     ports: [9091],
+  },
+  {
+    name: 'osm-dashboard',
+    title: 'Page of a mesh of osm-ts',
+    bundle: 'packages/cli/dist/osm-dashboard.mjs',
+    page: 'packages/cli/dist/dashboard-page',
+    ports: [8443, 9091],
   },
   {
     name: 'osm-preinstall',

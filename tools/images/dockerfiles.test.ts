@@ -36,13 +36,16 @@ describe('images', () => {
 
   it.each(programImages)(
     '$name is the same by Dockerfile as by npm run images',
-    ({ name, bundle, ports, companions = [] }) => {
+    ({ name, bundle, page, ports, companions = [] }) => {
       expect(instruction(name, 'USER')).toBe(nonroot)
       expect(instruction(name, 'ENTRYPOINT')).toBe(`["${nodePath}", "${programPath(name)}"]`)
       const sources = sourcesOf({ bundle, companions })
       expect(instruction(name, 'COPY')).toBe(`--chmod=555 ${sources.join(' ')} ${programFolder}/`)
       expect(instruction(name, 'EXPOSE') ?? '').toBe(ports.join(' '))
-      expect(dockerignore(name)).toBe(`*\n${sources.map((path) => `!${path}\n`).join('')}`)
+      const copied = page === undefined ? sources : [...sources, page]
+      expect(dockerignore(name)).toBe(`*\n${copied.map((path) => `!${path}\n`).join('')}`)
+      const folder = readFileSync(join(root, 'images', name, 'Dockerfile'), 'utf8').match(/^COPY .*dashboard-page$/m)
+      expect(folder?.[0]).toBe(page && `COPY --chmod=555 ${page} ${programFolder}/dashboard-page`)
     },
   )
 })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { licencesOf } from '../lib/bundled-packages.mjs'
 import { root } from '../lib/paths.mjs'
@@ -39,13 +39,26 @@ export function sourcesOf({ bundle, companions = [] }) {
 }
 
 /**
+ * The page of a program, in a folder beside it.
+ * @param {string | undefined} folder
+ */
+function pageFiles(folder) {
+  if (folder === undefined) return []
+  return readdirSync(join(root, folder))
+    .sort()
+    .map((name) =>
+      file(`${programFolder.slice(1)}/${basename(folder)}/${name}`, readFileSync(join(root, folder, name)), 0o444),
+    )
+}
+
+/**
  * @param {import('./definitions.mjs').ProgramImage} definition
  * @param {import('./assemble.mjs').ImageSettings} settings
  * @param {Layer} base
  * @param {{ name: string, layer: Layer }} [own] an image FROM this one: its name, and what it adds
  */
 export function programImage(
-  { name, title, bundle, ports, companions = [] },
+  { name, title, bundle, page, ports, companions = [] },
   { registry, tag, architecture, labels, created },
   base,
   own,
@@ -54,7 +67,7 @@ export function programImage(
   const bundles = sourcesOf({ bundle, companions }).map((path) =>
     file(`${programFolder.slice(1)}/${basename(path)}`, readFileSync(join(root, path)), 0o555),
   )
-  const layer = makeLayer(`${name}, each program as one file`, bundles)
+  const layer = makeLayer(`${name}, each program as one file`, [...bundles, ...pageFiles(page)])
   return makeImage({
     name: `${registry}/${own?.name ?? name}:${tag}`,
     architecture,

@@ -42,6 +42,7 @@ const digestKeys = /** @type {Readonly<Record<string, string>>} */ ({
   'osm-injector': 'osmInjector',
   'osm-sidecar-init': 'osmSidecarInit',
   'osm-bootstrap': 'osmBootstrap',
+  'osm-dashboard': 'osmDashboard',
   'osm-cleanup': 'osmCRDs',
   'osm-preinstall': 'osmPreinstall',
 })

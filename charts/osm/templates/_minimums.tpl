@@ -6,7 +6,7 @@ would be killed or sidecars refuse everything.
 {{/* Memory limits below what a program needs at its start, as measured: docs/guides/install.md#memory has the figures. */}}
 {{- define "osm.checkMemory" -}}
 {{- $osm := .Values.osm -}}
-{{- $needed := dict "osmController" "192M" "injector" "160M" "osmBootstrap" "128M" -}}
+{{- $needed := dict "osmController" "192M" "injector" "160M" "osmBootstrap" "128M" "dashboard" "192M" -}}
 {{- range $name := keys $needed | sortAlpha -}}
 {{- $limit := dig $name "resource" "limits" "memory" "" $osm | toString -}}
 {{- $least := get $needed $name -}}

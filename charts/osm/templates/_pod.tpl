@@ -246,3 +246,23 @@ volumes:
     fieldRef:
       fieldPath: metadata.name
 {{- end }}
+
+{{/* Keeps at least one pod of a component. Takes root and component. */}}
+{{- define "osm.podDisruptionBudget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .component }}-pdb
+  namespace: {{ include "osm.namespace" .root | quote }}
+  labels:
+    {{- include "osm.componentLabels" . | nindent 4 }}
+spec:
+  minAvailable: 1
+  {{- if semverCompare ">=1.27.0-0" .root.Capabilities.KubeVersion.Version }}
+  # A pod that is not ready serves no traffic; keeping it would only block the drain of a node.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  {{- end }}
+  selector:
+    matchLabels:
+      app: {{ .component }}
+{{- end }}

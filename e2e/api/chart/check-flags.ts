@@ -7,6 +7,7 @@ const bundles: Readonly<Record<string, string>> = {
   'osm-controller': 'packages/controller/dist/osm-controller.mjs',
   'osm-injector': 'packages/injector/dist/osm-injector.mjs',
   'osm-bootstrap': 'packages/bootstrap/dist/osm-bootstrap.mjs',
+  'osm-dashboard': 'packages/cli/dist/osm-dashboard.mjs',
   'osm-preinstall': 'packages/bootstrap/dist/osm-preinstall.mjs',
   'osm-cleanup': 'packages/bootstrap/dist/osm-cleanup.mjs',
 }

@@ -21,6 +21,7 @@ export interface ConfiguredValue {
 const controller = 'Deployment osm-controller'
 const injector = 'Deployment osm-injector'
 const bootstrap = 'Deployment osm-bootstrap'
+const dashboard = 'Deployment osm-dashboard'
 const prometheus = 'Deployment osm-prometheus'
 const grafana = 'Deployment osm-grafana'
 const dashboards = 'ConfigMap osm-grafana-dashboards'
@@ -123,6 +124,7 @@ const certManagerValues: readonly ValueEffect[] = [
 
 const withPrometheus = { with: { osm: { deployPrometheus: true } } }
 const withGrafana = { with: { osm: { deployPrometheus: true, deployGrafana: true } } }
+const withDashboard = { with: { osm: { dashboard: { enable: true } } } }
 const withJaeger = { with: { osm: { deployJaeger: true } } }
 
 /** Values that change what is rendered, MeshConfig apart. */
@@ -137,12 +139,14 @@ export const effects: readonly ValueEffect[] = [
   effect('osm.image.name.osmSidecarInit', 'another', [controller, injector]),
   effect('osm.image.name.osmBootstrap', 'another', [bootstrap]),
   effect('osm.image.name.osmCRDs', 'another', [cleanup]),
+  effect('osm.image.name.osmDashboard', 'another', [dashboard], withDashboard),
   effect('osm.image.name.osmPreinstall', 'another', [preinstall]),
   effect('osm.image.digest.osmController', digest, [controller]),
   effect('osm.image.digest.osmInjector', digest, [injector]),
   effect('osm.image.digest.osmSidecarInit', digest, [controller, injector]),
   effect('osm.image.digest.osmBootstrap', digest, [bootstrap]),
   effect('osm.image.digest.osmCRDs', digest, [cleanup]),
+  effect('osm.image.digest.osmDashboard', digest, [dashboard], withDashboard),
   effect('osm.image.digest.osmPreinstall', digest, [preinstall]),
   effect('osm.imagePullSecrets', [{ name: 'pull-secret' }], [...pods, health], { shows: ['pull-secret'] }),
   effect(
@@ -212,6 +216,39 @@ export const effects: readonly ValueEffect[] = [
   effect('osm.refusedEndpoints', ['10.96.0.0/12', 'fd00::/108'], [controller], {
     shows: ['--refused-endpoints=10.96.0.0/12,fd00::/108'],
   }),
+  effect(
+    'osm.dashboard.enable',
+    true,
+    [
+      'ClusterRole osm-osm-controller',
+      'ClusterRole osm-osm-dashboard',
+      'ClusterRoleBinding osm-osm-dashboard',
+      controller,
+      dashboard,
+      'NetworkPolicy osm-controller',
+      'NetworkPolicy osm-dashboard',
+      'Role osm-dashboard',
+      'Role osm-dashboard-viewer',
+      'RoleBinding osm-dashboard',
+      'Service osm-dashboard',
+      'ServiceAccount osm-dashboard',
+    ],
+    { shows: ['9098', 'osm-dashboard', 'tokenreviews'] },
+  ),
+  effect('osm.dashboard.tokenAudience', 'another-audience', [dashboard], withDashboard),
+  effect('osm.dashboard.prometheusUrl', 'https://prometheus.example', [dashboard], withDashboard),
+  effect('osm.dashboard.replicaCount', 3, [dashboard], withDashboard),
+  effect('osm.dashboard.resource', resources, [dashboard], { ...withDashboard, shows: ['0.77'] }),
+  effect('osm.dashboard.podLabels', labels, [dashboard], { ...withDashboard, shows: ['by-a-label'] }),
+  effect('osm.dashboard.enablePodDisruptionBudget', true, ['PodDisruptionBudget osm-dashboard-pdb'], {
+    ...withDashboard,
+    shows: ['"minAvailable":1'],
+  }),
+  effect('osm.dashboard.topologySpreadConstraints', spread, [dashboard], {
+    ...withDashboard,
+    shows: ['example.com/rack'],
+  }),
+  ...placement('osm.dashboard', [dashboard], withDashboard),
   effect('osm.curlImage', 'sidecar.example/curl:1', [health]),
   ...deployment('osm.osmController', controller),
   ...scaling('osm.osmController', controller, 'osm-controller'),

@@ -78,12 +78,16 @@ export class ApiServer {
     return writeKubeconfig(path, { url: this.url, caPem, token, namespace: account.namespace })
   }
 
-  /** A bearer token that the API server signed for an existing service account. */
-  async tokenFor({ namespace, name }: AccountName): Promise<string> {
+  /**
+   * A bearer token that the API server signed for an existing service account.
+   *
+   * @param audience - whom it is for; absent: the API server
+   */
+  async tokenFor({ namespace, name }: AccountName, audience?: string): Promise<string> {
     const request = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      spec: { expirationSeconds: tokenLifetimeSeconds },
+      spec: { expirationSeconds: tokenLifetimeSeconds, ...(audience !== undefined && { audiences: [audience] }) },
     }
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
     const answer = (await this.api.post(path, request, AbortSignal.timeout(10_000))) as {

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isReachableByOthers } from '@osm-ts/standalone/testing'
 import type { Images } from './container-command.js'
@@ -10,6 +10,7 @@ const bundles = {
   'osm-controller': 'packages/controller/dist/osm-controller.mjs',
   'osm-injector': 'packages/injector/dist/osm-injector.mjs',
   'osm-bootstrap': 'packages/bootstrap/dist/osm-bootstrap.mjs',
+  'osm-dashboard': 'packages/cli/dist/osm-dashboard.mjs',
   'osm-preinstall': 'packages/bootstrap/dist/osm-preinstall.mjs',
   'osm-cleanup': 'packages/bootstrap/dist/osm-cleanup.mjs',
 }
@@ -38,6 +39,10 @@ export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {
   const node = reachable(process.execPath)
   // Programs that have drivers look for it beside themselves.
   reachable(join(root, 'packages/driver-process/dist/osm-driver-host.mjs'))
+  // osm-dashboard serves the page that lies beside it.
+  const page = 'packages/cli/dist/dashboard-page'
+  if (existsSync(join(root, page)) && !isReachableByOthers(join(root, page)))
+    cpSync(join(root, page), join(copies, basename(page)), { recursive: true })
   const scripts = Object.entries({ ...bundles, ...applications })
   const { ENVOY_BIN: envoy } = env
   if (envoy === undefined) throw new Error('ENVOY_BIN is not set; run npm run test:api')

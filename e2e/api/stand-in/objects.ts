@@ -45,7 +45,7 @@ export interface Volume {
 }
 
 export interface ProjectedSource {
-  readonly serviceAccountToken?: { readonly path: string }
+  readonly serviceAccountToken?: { readonly path: string; readonly audience?: string }
   readonly configMap?: { readonly name: string }
   readonly downwardAPI?: {
     readonly items: readonly { readonly path: string; readonly fieldRef: { readonly fieldPath: string } }[]

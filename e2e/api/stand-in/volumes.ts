@@ -61,7 +61,7 @@ async function projectedContent(
 ): Promise<Content> {
   if (serviceAccountToken !== undefined) {
     const account = { namespace: pod.metadata.namespace ?? '', name: pod.spec.serviceAccountName ?? 'default' }
-    return { [serviceAccountToken.path]: await server.tokenFor(account) }
+    return { [serviceAccountToken.path]: await server.tokenFor(account, serviceAccountToken.audience) }
   }
   // The controller manager publishes this one in every namespace.
   if (configMap?.name === 'kube-root-ca.crt') return { 'ca.crt': server.caPem }

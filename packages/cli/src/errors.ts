@@ -36,6 +36,8 @@ export const cliErrorCodes = {
   OSM_CLI_ROTATION_STOPPED:
     'a change of the root of workload certificates stopped or was not finished in time; the message gives the reason',
   OSM_CLI_DASHBOARD_PORT: 'the page of osm dashboard cannot be served on the port',
+  OSM_CLI_DASHBOARD_CERTIFICATE:
+    'osm-dashboard has no certificate: the roots of the control plane are not known, or no controller has signed one',
   OSM_CLI_ADD_ON_MISSING: 'no pod of the add-on that osm dashboard was to open is ready',
   OSM_CLI_DASHBOARD_BUSY: 'too many questions of osm dashboard wait for an answer',
   OSM_CLI_ROLLBACK: 'sidecars do not trust the former root any more, so that going back to it would cut traffic',

@@ -59,6 +59,13 @@ const ownFlags = {
   'webhook-port': port(9093, 'port of the validating webhook'),
   'replica-port': port(9094, 'port by which the leader hears the other replicas'),
   'machine-port': port(0, 'port by which machines join the mesh; 0: none can'),
+  'pages-port': port(0, 'port by which osm-dashboard reads debug pages; 0: it cannot'),
+  'dashboard-service-account': {
+    kind: 'text',
+    form: 'dns-label',
+    default: 'osm-dashboard',
+    meaning: 'service account of osm-dashboard in the namespace of the control plane',
+  },
   'proxy-identity': {
     kind: 'choice',
     values: ['secret', 'podCertificate'],

@@ -25,6 +25,7 @@ import { leaderDuties } from './kubernetes/leader-duties.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
 import { clusterMachines } from './machines/cluster-machines.js'
 import type { Attachment } from './options.js'
+import { servedPages } from './pages/served-pages.js'
 import { startController } from './start-controller.js'
 import { validatingWebhook } from './webhook/validating-webhook.js'
 
@@ -224,6 +225,16 @@ function attachments(
       environment,
       validateTrafficTarget: flags.validateTrafficTarget,
     }),
+    ...(flags.pagesPort === 0
+      ? []
+      : [
+          servedPages({
+            api,
+            address: { host: flags.bindAddress, port: flags.pagesPort },
+            serviceAccount: flags.dashboardServiceAccount,
+            now: () => systemClock.now(),
+          }),
+        ]),
     leaderDuties({
       api,
       source,

@@ -29,7 +29,9 @@ export function debugServer(
     const path = request.url.split('?', 1)[0] ?? request.url
     const page = pages().get(path)
     if (page === undefined) return reply.code(404).send({ error: `no debug page ${path}; see /debug` })
-    const { status, contentType, body } = await loop.run('debug page', () => page({ path, query: flat(request.query) }))
+    const { status, contentType, body } = await loop.run('debug page', () =>
+      page({ path, query: flatQuery(request.query) }),
+    )
     return reply.code(status).type(contentType).header('cache-control', 'no-store').send(body)
   })
   return app
@@ -40,8 +42,8 @@ export function jsonPage(value: unknown, status = 200): DebugResponse {
   return { status, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` }
 }
 
-/** Repeated parameters count once, the first time. */
-function flat(query: unknown): Readonly<Record<string, string>> {
+/** A query as pages take it: repeated parameters count once, the first time. */
+export function flatQuery(query: unknown): Readonly<Record<string, string>> {
   const entries = Object.entries((query ?? {}) as Readonly<Record<string, string | readonly string[]>>)
   return Object.fromEntries(
     entries.map(([name, value]) => [name, typeof value === 'string' ? value : (value[0] ?? '')]),

@@ -8,6 +8,7 @@ import type {
   DriverRegistry,
   EndpointsProvider,
   Enrolment,
+  LoopWatch,
   MeshCatalog,
   MeshConfig,
   MeshConfigSpec,
@@ -23,6 +24,7 @@ import type {
 import type { NamedEndpointsProvider } from '@osm-ts/kubernetes'
 
 import type { RotationView } from './certificates/rotation-view.js'
+import type { DebugPage } from './debug-server.js'
 import type { EndpointsPlugins, EndpointsPluginsOptions } from './endpoints-plugins.js'
 import type { ProblemWatch } from './problem-watch.js'
 
@@ -126,6 +128,9 @@ export interface ControllerParts {
   readonly metrics: Metrics
   /** Everything that is wrong with what users wrote, sorted by place. */
   readonly problems: ProblemWatch
+  /** The debug pages, those of drivers included. */
+  readonly pages: () => ReadonlyMap<string, DebugPage>
+  readonly loop: Pick<LoopWatch, 'run'>
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
 }

@@ -19,10 +19,10 @@ import { measureRoots } from './certificates/root-metrics.js'
 import { composeController } from './composition.js'
 import { connectedSidecars } from './connected-sidecars.js'
 import { DebugSwitch } from './debug-switch.js'
-import { debugPages } from './debug-pages.js'
+import { debugPages, type DebugSources } from './debug-pages.js'
 import { EndpointsPlugins, type EndpointsPluginsOptions } from './endpoints-plugins.js'
 import { followConfiguration } from './follow-configuration.js'
-import { debugServer } from './debug-server.js'
+import { type DebugPage, debugServer } from './debug-server.js'
 import type {
   ControllerOptions,
   ControllerParts,
@@ -208,6 +208,22 @@ async function start(
     // Proxies wait for their first policies.
     busy: () => configurator.present && !(catalog.ready && catalog.settled),
   })
+  const sources: DebugSources = {
+    host,
+    catalog,
+    certificates,
+    provider,
+    plugins,
+    rotation: opened.rotation,
+    configurator,
+    problems,
+    drivers,
+    pushes,
+    snapshot: () => feed.current(),
+    signal,
+  }
+  // Drivers add theirs while they start.
+  const pages = (): ReadonlyMap<string, DebugPage> => debugPages(sources)
   const parts: ControllerParts = {
     meshName: options.meshName,
     osmNamespace: options.osmNamespace,
@@ -223,6 +239,8 @@ async function start(
     plugins,
     metrics,
     problems: watch,
+    pages,
+    loop,
     logger,
     signal,
   }
@@ -243,22 +261,8 @@ async function start(
     const answers = await Promise.all([runner.ready(), ...attached.map((it) => it.ready())])
     return catalog.ready && answers.every((ready) => ready)
   }
-  const pages = {
-    host,
-    catalog,
-    certificates,
-    provider,
-    plugins,
-    rotation: opened.rotation,
-    configurator,
-    problems,
-    drivers,
-    pushes,
-    snapshot: () => feed.current(),
-    signal,
-  }
   const debug = new DebugSwitch({
-    server: () => debugServer(() => debugPages(pages), loop, options.serverNames.dnsNames),
+    server: () => debugServer(pages, loop, options.serverNames.dnsNames),
     address: { host: bindAddress, port: ports.debug },
     configurator,
     mode: options.debugServer,

@@ -39,6 +39,7 @@ export {
   type SidecarVolume,
   uuidOfVolume,
 } from './sidecar-volume.js'
+export * from './reviews/index.js'
 export * from './source/index.js'
 export * from './status/index.js'
 export { WorkQueue, type WorkQueueOptions } from './work-queue.js'

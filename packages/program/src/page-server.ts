@@ -1,3 +1,5 @@
+import type { Server } from 'node:https'
+
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 
 import { isLoopback } from './is-loopback.js'
@@ -16,6 +18,23 @@ export function pageServer(routerOptions: { readonly ignoreDuplicateSlashes?: bo
     requestTimeout: REQUEST_MS,
     connectionTimeout: REQUEST_MS,
     http: requestTimeouts,
+  })
+}
+
+/** A server of pages over TLS 1.3. */
+export type SecurePages = FastifyInstance<Server>
+
+/** As {@link pageServer}, over TLS 1.3, and with larger requests. */
+export function securePageServer(
+  credential: { readonly cert: string; readonly key: string },
+  bodyLimit: number,
+): SecurePages {
+  return fastify({
+    https: { ...credential, ...requestTimeouts, minVersion: 'TLSv1.3' },
+    logger: false,
+    bodyLimit,
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: REQUEST_MS,
   })
 }
 

@@ -29,6 +29,20 @@ export const machineLimits: ServerConnectionLimits = {
   authenticated: { max: 1_024, maxPerKey: 8 },
 }
 
+/** Connections of the server that osm-dashboard reads pages from: those of its pods. A client is known by its token, and not by a certificate. */
+export const pagesLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: { max: 64, maxPerKey: 32 },
+  authenticated: none,
+}
+
+/** Connections of osm-dashboard: those of browsers, or of the proxies in front of it. */
+export const dashboardLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: { max: 256, maxPerKey: 128 },
+  authenticated: none,
+}
+
 /** Connections of a health server: those of the kubelet and of whatever reads metrics. */
 export const healthLimits: ServerConnectionLimits = {
   ...admissionLimits,

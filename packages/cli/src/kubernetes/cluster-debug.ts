@@ -35,6 +35,12 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
   const replicas = pods.map((pod) => podDebugApi(cluster, pod))
   const [first] = replicas
   if (first === undefined) throw noController(namespace, 'is ready')
+  return mergedDebugApi([first, ...replicas.slice(1)])
+}
+
+/** What several replicas say of one mesh. */
+export function mergedDebugApi(replicas: readonly [DebugApi, ...DebugApi[]]): DebugApi {
+  const [first] = replicas
   return {
     statuses: async () => mergeStatuses(await Promise.all(replicas.map((replica) => replica.statuses()))),
     participation: async () => {
@@ -108,7 +114,8 @@ function podDebugApi(cluster: Cluster, pod: ObjectName): DebugApi {
   )
 }
 
-function noController(namespace: string, what: string): Error {
+/** No controller can be asked. */
+export function noController(namespace: string, what: string): Error {
   return cliError(
     'OSM_CLI_MESH_MISSING',
     `no controller in namespace ${namespace} ${what}`,

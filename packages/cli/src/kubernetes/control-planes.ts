@@ -31,6 +31,8 @@ export interface PodState extends ObjectName {
   readonly ready: boolean
   /** It was told to end, whatever its phase says. */
   readonly isEnding: boolean
+  /** Absent before it has one. */
+  readonly address?: string
 }
 
 /** All control planes of the cluster, or those of a namespace, sorted by mesh. */
@@ -76,7 +78,7 @@ export async function podsOfProgram(
 
 /** What a pod says of itself. */
 export function podState({ metadata, status }: KubernetesObject): PodState {
-  const { phase, conditions } = isPlainRecord(status) ? status : {}
+  const { phase, conditions, podIP } = isPlainRecord(status) ? status : {}
   const isEnding = metadata.deletionTimestamp !== undefined
   const isReady = (condition: unknown): boolean =>
     isPlainRecord(condition) && condition['type'] === 'Ready' && condition['status'] === 'True'
@@ -86,6 +88,7 @@ export function podState({ metadata, status }: KubernetesObject): PodState {
     phase: typeof phase === 'string' ? phase : 'Unknown',
     ready: Array.isArray(conditions) && conditions.some(isReady) && !isEnding,
     isEnding,
+    ...(typeof podIP === 'string' && podIP !== '' && { address: podIP }),
   }
 }
 

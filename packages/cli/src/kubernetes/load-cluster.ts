@@ -24,12 +24,14 @@ const READ_TIMEOUT_MS = 60_000
  * Reads once what a mesh is made of, as its controller reads it, and understands it with the same code. The controller itself is not asked.
  *
  * @param change - what a user is about to change in it
+ * @param readMeshNames - the meshes of the cluster, where it has others; undefined: they are not known
  * @throws OsmError `OSM_CLI_UNREACHABLE` if it can't be read to the end; KubernetesError
  */
 export async function loadCluster(
-  { api, signal }: Cluster,
+  { api, signal }: Pick<Cluster, 'api' | 'signal'>,
   plane: ControlPlane,
   change?: ProposedChange,
+  readMeshNames: () => Promise<readonly string[] | undefined> = () => meshNamesOf({ api, signal }),
 ): Promise<MeshModel> {
   const { meshName, namespace: osmNamespace, flags } = plane
   // The following steps retry forever, so missing permission to read namespaces is reported first.
@@ -75,7 +77,7 @@ export async function loadCluster(
       anyNamespace: false,
       namespaces: {
         meshName,
-        meshNames: hasOthers ? await meshNamesOf({ api, signal }) : [meshName],
+        meshNames: hasOthers ? await readMeshNames() : [meshName],
         all: namespaces.map((each) => keyedObject('Namespace', each)),
       },
     })

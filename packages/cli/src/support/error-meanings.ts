@@ -65,6 +65,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CLI_CHART: "the chart of the control plane was not found",
   OSM_CLI_CONFIG: "the settings file named by OSM_CONFIG cannot be read or is invalid",
   OSM_CLI_DASHBOARD_BUSY: "too many questions of osm dashboard wait for an answer",
+  OSM_CLI_DASHBOARD_CERTIFICATE: "osm-dashboard has no certificate: the roots of the control plane are not known, or no controller has signed one",
   OSM_CLI_DASHBOARD_PORT: "the page of osm dashboard cannot be served on the port",
   OSM_CLI_ERROR_CODE: "the requested error code does not exist in this version",
   OSM_CLI_FOLDER: "the folder of the mesh specification does not exist or is not a folder",

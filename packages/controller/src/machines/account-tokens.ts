@@ -18,6 +18,7 @@ import {
   listAll,
   meshObjectLabels,
   resourceTypes,
+  reviewToken,
 } from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID, type ServiceAccountRef } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
@@ -44,7 +45,6 @@ interface Claims {
   readonly expiresAt: number
 }
 
-const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const TIMEOUT_MS = 10_000
 const ACCOUNT = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/
 /** Label of Leases that record by which machine a token was used. */
@@ -104,24 +104,16 @@ export class AccountTokens {
   /** Whose the token is, as the API server says. */
   async #review(token: string, audience: string, { expiresAt }: Claims): Promise<ServiceAccountRef> {
     const { api, now } = this.#options
-    const review = {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenReview',
-      spec: { token, audiences: [audience] },
-    }
-    const answer = await api.post(REVIEWS, review, AbortSignal.timeout(TIMEOUT_MS))
-    const status = isPlainObject(answer) && isPlainObject(answer.status) ? answer.status : {}
-    const { authenticated, audiences, user } = status
-    if (authenticated !== true) {
+    const review = await reviewToken(api, token, audience, AbortSignal.timeout(TIMEOUT_MS))
+    if (review === undefined) {
       if (now() >= expiresAt)
         throw refuse('OSM_MACHINE_TOKEN_EXPIRED', `has expired at ${new Date(expiresAt).toISOString()}`)
       throw refuse('OSM_MACHINE_TOKEN', 'is refused by the API server')
     }
     // An authenticator that does not know of audiences names none.
-    if (!Array.isArray(audiences) || !audiences.includes(audience))
+    if (!review.audiences.includes(audience))
       throw refuse('OSM_MACHINE_TOKEN_AUDIENCE', 'has an audience that the API server does not confirm')
-    const username = isPlainObject(user) ? user.username : undefined
-    const [, namespace, name] = (typeof username === 'string' ? ACCOUNT.exec(username) : undefined) ?? []
+    const [, namespace, name] = ACCOUNT.exec(review.user.username) ?? []
     if (namespace === undefined || name === undefined)
       throw refuse('OSM_MACHINE_TOKEN', 'is of a user, not of a service account')
     return { namespace, name }

@@ -23,9 +23,9 @@ import {
   sidecarImage,
   type TokenStore,
 } from '@osm-ts/core'
-import { proveKey } from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID, type ServiceAccountRef } from '@osm-ts/driver-api'
 
+import { provenKey } from '../proven-key.js'
 import type { AccountTokens } from './account-tokens.js'
 import type { AzureMachines } from './azure-machines.js'
 import type { Machine, Machines } from './machine.js'
@@ -57,7 +57,6 @@ export interface MachineAdmissionOptions {
 
 /** Milliseconds for which a certificate of a machine is valid at most. It renews between half and three quarters of that. */
 const LIFETIME_MS = 24 * 3_600_000
-const PEM = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/
 
 /** The connection that a request to join comes by. */
 export interface JoinConnection extends KeyExporter {
@@ -180,15 +179,6 @@ export class MachineAdmission {
       `address: ${own} ${refusal}; give an address at which callers reach the machine`,
     )
   }
-}
-
-/** @throws OsmError with code `OSM_MACHINE_KEY` */
-function provenKey(csr: string): Buffer {
-  const [, base64] = PEM.exec(csr) ?? []
-  if (base64 === undefined) throw refuse('OSM_MACHINE_KEY', 'csr: expected one PKCS#10 request in PEM')
-  const key = proveKey({ form: 'request', request: Buffer.from(base64, 'base64') }, '')
-  if (Buffer.isBuffer(key)) return key
-  throw refuse('OSM_MACHINE_KEY', `csr: ${key.message}`)
 }
 
 function checkRequest({ name, ports, listeners: { first, last } }: JoinRequest): void {

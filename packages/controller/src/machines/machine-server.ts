@@ -15,10 +15,10 @@ import {
 } from '@osm-ts/core'
 import { isOsmError, OsmError, type RefusedPeer } from '@osm-ts/driver-api'
 import { schemaIssues, sourceOf } from '@osm-ts/driver-api/toolkit'
+import { AttemptLimiter } from '@osm-ts/program'
 import type { FastifyRequest } from 'fastify'
 
 import { type ControlPlaneServer, controlPlaneServer } from '../control-plane-server.js'
-import { AttemptLimiter } from './attempt-limiter.js'
 import type { Machine, Machines } from './machine.js'
 import { type MachineAdmission, unmapped } from './machine-admission.js'
 

@@ -46,6 +46,8 @@ export interface ControlPlaneSubject {
   /** Further names that clients know the server by. */
   readonly dnsNames: readonly string[]
   readonly ipAddresses: readonly string[]
+  /** Absent: a key is made with the certificate. */
+  readonly holder?: KeyHolder
 }
 
 /** A caller that is no part of the mesh, such as an ingress gateway. */

@@ -25,6 +25,12 @@ const MACHINE_PROOF = {
   proof: 'join token or current certificate of the machine, and a signature by the key',
 }
 
+/** A certificate of the control plane for a key that the program of the page has made. */
+const DASHBOARD_PROOF = {
+  askedBy: 'dashboard',
+  proof: 'token of its service account as the API server reviews it, and a signature by the key',
+}
+
 /** Told of every certificate that was issued or refused. */
 export interface IssuanceLog {
   /** @param holder - who holds the key, if it was not made with the certificate */
@@ -46,9 +52,9 @@ export function issuanceLog(logger: Logger): IssuanceLog {
     names: dnsNames.length,
     authority: authorityOf(kind),
     provider,
-    ...(kind === 'proxy' && holder !== undefined ? proofOf(holder) : PROOFS[kind]),
-    keyHolder: holder === undefined ? 'control plane' : 'proxy',
-    ...(holder && { proxy: holder.commonName }),
+    ...(kind !== 'service' && holder !== undefined ? proofOf(holder) : PROOFS[kind]),
+    keyHolder: keyHolderOf(holder),
+    ...(holder && holder.place !== 'dashboard' && { proxy: holder.commonName }),
   })
   return {
     issued: (names, provider, { serialNumber, expiration }, holder) => {
@@ -65,5 +71,11 @@ export function issuanceLog(logger: Logger): IssuanceLog {
 }
 
 function proofOf({ place }: KeyHolder): { readonly askedBy: string; readonly proof: string } {
+  if (place === 'dashboard') return DASHBOARD_PROOF
   return place === 'machine' ? MACHINE_PROOF : POD_PROOF
+}
+
+function keyHolderOf(holder: KeyHolder | undefined): string {
+  if (holder === undefined) return 'control plane'
+  return holder.place === 'dashboard' ? 'dashboard' : 'proxy'
 }

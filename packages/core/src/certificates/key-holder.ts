@@ -12,8 +12,8 @@ interface HolderIdentity {
   readonly id: string
   /** Common name of the proxy certificate, for the audit log. */
   readonly commonName: string
-  /** Where the holder runs, and so what its proof was: in a pod if absent. */
-  readonly place?: 'machine'
+  /** Where the holder runs, and so what its proof was: in a pod of the mesh if absent. */
+  readonly place?: 'machine' | 'dashboard'
 }
 
 /** The key of a proxy certificate that is in force. */
