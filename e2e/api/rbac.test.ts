@@ -79,7 +79,10 @@ describe('what the programs may do', () => {
       server,
       cluster,
       name: 'rbac',
-      values: { featureFlags: { enableAccessCertPolicy: true, enableEgressPolicy: true } },
+      values: {
+        featureFlags: { enableAccessCertPolicy: true, enableEgressPolicy: true },
+        machines: { enable: true, serviceType: 'ClusterIP' },
+      },
     })
     await cluster.createNamespace(unmonitored)
     await mesh.createMonitoredNamespace(monitored)
@@ -94,6 +97,21 @@ describe('what the programs may do', () => {
     await expect(allowedVerbs(program)).resolves.toEqual([])
     await expect(allowedVerbs(program, unmonitored)).resolves.toEqual([])
     await expect(allowedVerbs(program, 'kube-system')).resolves.toEqual([])
+  })
+
+  it('only the controller may have tokens reviewed, by which machines join', async () => {
+    const review = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token: 'a.b.c', audiences: ['osm-machines.rbac'] },
+    }
+    const reviewed = async (program: string): Promise<unknown> => {
+      const api = await asProgram(program)
+      return api.post('/apis/authentication.k8s.io/v1/tokenreviews', review, signal)
+    }
+    await expect(reviewed('osm-controller')).resolves.not.toMatchObject({ status: { authenticated: true } })
+    await expect(reviewed('osm-injector')).rejects.toMatchObject({ code: 'OSM_KUBERNETES_FORBIDDEN' })
+    await expect(reviewed('osm-bootstrap')).rejects.toMatchObject({ code: 'OSM_KUBERNETES_FORBIDDEN' })
   })
 
   it('only injector and controller hold verbs on Secrets of namespaces, and only of monitored ones', async () => {

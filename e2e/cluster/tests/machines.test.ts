@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as outage } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { packageIntegrity } from '@osm-ts/driver-process'
 import { root } from '../../../tools/lib/paths.mjs'
@@ -19,6 +20,8 @@ import { waitUntil } from '../wait-until.js'
 const setUpTimeoutMs = 540_000
 const testTimeoutMs = 600_000
 const limitMs = 120_000
+/** The provider is unavailable for this long, while other things happen. */
+const outageMs = 60_000
 const leastCalls = 10_000
 const tolerance = 0.03
 const pace = { callsAtATime: 8, callsPerSecond: 160 }
@@ -252,6 +255,7 @@ if (!isLocal) {
       const providerIsDown = async (): Promise<void> => {
         await azure.put(fleet(), { forbidden: true })
         await untilResource('word of calls that are refused', (status) => resolved(status) === 'AccessDenied')
+        await outage(outageMs)
         await azure.put(fleet())
         await untilResource('the cloud', (status) => resolved(status) === 'Resolved')
       }
@@ -264,8 +268,9 @@ if (!isLocal) {
         shop.caller('deploy/client'),
         urlOf('store'),
         async (made) => {
-          await Promise.all([podsComeAndGo(), joinedMachineComesAndGoes(), virtualMachineComesAndGoes()])
-          await providerIsDown()
+          await virtualMachineComesAndGoes()
+          await Promise.all([providerIsDown(), podsComeAndGo(), joinedMachineComesAndGoes()])
+          // A provider that starts while its cloud is unavailable knows no machines.
           await controlPlaneRestarts()
           await until(`${leastCalls} calls`, async () => made() >= leastCalls || undefined)
         },
