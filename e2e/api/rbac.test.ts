@@ -3,17 +3,18 @@ import { connectKubernetes, type KubernetesApi, resourceTypes } from '@osm-ts/ku
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { sharedApiServer, type ApiServer, type AuditEvent } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, clientPod, prepareImages, type Pod as PodObject } from './stand-in/index.js'
+import { askSecurely, type SecureRequest } from './support/ask-securely.js'
 
 const signal = AbortSignal.timeout(300_000)
 const monitored = 'rbac-monitored'
 const unmonitored = 'rbac-unmonitored'
 const unbound = 'rbac-unbound'
 const asking = 'rbac-asking'
-const programs = ['osm-controller', 'osm-injector', 'osm-bootstrap'] as const
+const programs = ['osm-controller', 'osm-injector', 'osm-bootstrap', 'osm-dashboard'] as const
 const secretVerbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] as const
 const injectorVerbs = ['create', 'update', 'patch']
 const controllerVerbs = ['get', 'list', 'patch', 'delete']
-const { AccessCert, Egress, Namespace, Pod, RoleBinding, Secret } = resourceTypes
+const { AccessCert, Egress, Namespace, Pod, RoleBinding, Secret, ValidatingWebhookConfiguration } = resourceTypes
 const apiVersion = 'policy.openservicemesh.io/v1alpha1'
 
 describe('what the programs may do', () => {
@@ -80,6 +81,7 @@ describe('what the programs may do', () => {
       cluster,
       name: 'rbac',
       values: {
+        dashboard: { enable: true },
         featureFlags: { enableAccessCertPolicy: true, enableEgressPolicy: true },
         machines: { enable: true, serviceType: 'ClusterIP' },
       },
@@ -99,7 +101,7 @@ describe('what the programs may do', () => {
     await expect(allowedVerbs(program, 'kube-system')).resolves.toEqual([])
   })
 
-  it('only the controller may have tokens reviewed, by which machines join', async () => {
+  it('only the controller and the page may have tokens reviewed', async () => {
     const review = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenReview',
@@ -109,7 +111,8 @@ describe('what the programs may do', () => {
       const api = await asProgram(program)
       return api.post('/apis/authentication.k8s.io/v1/tokenreviews', review, signal)
     }
-    await expect(reviewed('osm-controller')).resolves.not.toMatchObject({ status: { authenticated: true } })
+    for (const program of ['osm-controller', 'osm-dashboard'])
+      await expect(reviewed(program)).resolves.not.toMatchObject({ status: { authenticated: true } })
     await expect(reviewed('osm-injector')).rejects.toMatchObject({ code: 'OSM_KUBERNETES_FORBIDDEN' })
     await expect(reviewed('osm-bootstrap')).rejects.toMatchObject({ code: 'OSM_KUBERNETES_FORBIDDEN' })
   })
@@ -307,6 +310,103 @@ describe('what the programs may do', () => {
       await expect(create(unmonitored, mesh.namespace)).rejects.toMatchObject({ status: 422 })
       await expect(create(monitored, monitored)).rejects.toMatchObject({ status: 422 })
       await expect(create(monitored, mesh.namespace)).resolves.toBeDefined()
+    })
+  })
+
+  describe('the page', () => {
+    const viewer = { namespace: monitored, name: 'viewer' }
+    const stranger = { namespace: monitored, name: 'stranger' }
+    const audience = 'osm-dashboard'
+    let roots: string
+    let page: string
+
+    const askPage = (path: string, asked: Omit<SecureRequest, 'roots' | 'serverName' | 'signal'> = {}) =>
+      askSecurely(`${page}${path}`, { roots, serverName: `osm-dashboard.${mesh.namespace}.svc`, signal, ...asked })
+
+    beforeAll(async () => {
+      const name = { namespace: '', name: `osm-validator-mesh-${mesh.name}` }
+      const found = (await server.api.get(ValidatingWebhookConfiguration, name, signal)) as unknown as {
+        readonly webhooks: readonly { readonly clientConfig: { readonly caBundle: string } }[]
+      }
+      roots = Buffer.from(found.webhooks[0]?.clientConfig.caBundle ?? '', 'base64').toString('utf8')
+      const [address] = await mesh.endpoints('osm-dashboard')
+      page = `https://${address ?? ''}:8443`
+      for (const metadata of [viewer, stranger])
+        await server.api.post(
+          `/api/v1/namespaces/${metadata.namespace}/serviceaccounts`,
+          { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+          signal,
+        )
+      const binding = {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { namespace: mesh.namespace, name: 'viewers' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'osm-dashboard-viewer' },
+        subjects: [{ kind: 'ServiceAccount', ...viewer }],
+      }
+      await server.api.create(RoleBinding, binding, { signal })
+    })
+
+    it('is shown to no one without a token that the API server accepts for it', async () => {
+      const paths = ['/page.js', '/api/events', '/api/policy?uuid=x']
+      const tokens = [undefined, 'nonsense', await server.tokenFor(viewer), await server.tokenFor(viewer, 'other')]
+      for (const token of tokens)
+        for (const path of paths)
+          await expect(askPage(path, token === undefined ? {} : { token })).resolves.toMatchObject({ status: 401 })
+      const question = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+      await expect(askPage('/api/why', question)).resolves.toMatchObject({ status: 401 })
+      await expect(askPage('/')).resolves.toMatchObject({ status: 303, headers: { location: 'login' } })
+    })
+
+    it('is not shown to an account without the right to see it', async () => {
+      const token = await server.tokenFor(stranger, audience)
+      const answer = await askPage('/api/events', { token })
+      expect(answer.status).toBe(403)
+      expect(answer.text).toContain('Role osm-dashboard-viewer')
+    })
+
+    it('shows the mesh to an account with that right, and answers its questions', async () => {
+      const token = await server.tokenFor(viewer, audience)
+      const events = await askPage('/api/events', { token, until: 'event: problems' })
+      expect(events.status).toBe(200)
+      expect(events.text).toContain(`control plane in namespace ${mesh.namespace}`)
+      expect(events.text).not.toContain('does not answer')
+      const body = JSON.stringify({
+        from: `${monitored}/default`,
+        to: `${monitored}/nowhere`,
+        method: 'GET',
+        path: '/',
+        headers: '',
+      })
+      const why = await askPage('/api/why', {
+        token,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+      expect(why.status).toBe(200)
+      expect(why.text).toContain(monitored)
+    })
+
+    it('is read from controllers that answer its account alone', async () => {
+      const [address] = await mesh.endpoints('osm-controller')
+      const account = { namespace: mesh.namespace, name: 'osm-dashboard' }
+      const pages = `osm-controller-pages.${mesh.name}`
+      const status = async (token?: string, path = '/debug/status') =>
+        (
+          await askSecurely(`https://${address ?? ''}:9098${path}`, {
+            roots,
+            serverName: 'osm-pages.cluster.local',
+            signal,
+            ...(token !== undefined && { token }),
+          })
+        ).status
+      await expect(status()).resolves.toBe(401)
+      await expect(status(await server.tokenFor(account))).resolves.toBe(401)
+      await expect(status(await server.tokenFor(viewer, pages))).resolves.toBe(401)
+      const token = await server.tokenFor(account, pages)
+      await expect(status(token)).resolves.toBe(200)
+      await expect(status(token, '/debug/config')).resolves.toBe(404)
     })
   })
 
