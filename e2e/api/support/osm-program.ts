@@ -1,5 +1,7 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 
 import { root } from '../../../tools/lib/paths.mjs'
 import { atTerminal } from './at-terminal.js'
@@ -39,6 +41,48 @@ export function osmProgram(options: OsmProgramOptions): OsmProgram {
         else resolve({ code: child.exitCode, stdout, stderr })
       })
     })
+}
+
+/** A page that `osm dashboard` serves. */
+export interface ServedPage {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Runs `osm dashboard` until it is stopped.
+ *
+ * @param args - that name the mesh
+ */
+export async function servedDashboard(options: OsmProgramOptions, ...args: readonly string[]): Promise<ServedPage> {
+  const command = [bundle, 'dashboard', '--local-port', '0', '--open-browser=false', ...args]
+  const child = spawn(process.execPath, command, {
+    env: environmentOf(options),
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (said += piece.toString()))
+  const ended = once(child, 'close')
+  const url = await Promise.race([
+    (async () => {
+      for await (const line of createInterface({ input: child.stdout })) {
+        const [found] = /http:\/\/\S+/.exec(line) ?? []
+        if (found !== undefined) return found
+      }
+      return undefined
+    })(),
+    ended.then(() => undefined),
+  ])
+  if (url === undefined) throw new Error(`osm dashboard ${args.join(' ')} has ended: ${said.trim()}`)
+  child.stdout.resume()
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
 }
 
 /** The same at a terminal, where somebody types these lines. */

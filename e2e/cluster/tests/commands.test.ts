@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import type { OsmProgram } from '../../api/support/osm-program.js'
+import { askSecurely } from '../../api/support/ask-securely.js'
+import { servedDashboard, type OsmProgram } from '../../api/support/osm-program.js'
 import { appPod } from '../support/app-pod.js'
+import { LocalPort } from '../support/local-port.js'
 import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 
@@ -32,7 +34,10 @@ const pod = (name: string, ports: Readonly<Record<number, string>> = {}): object
 describe('osm on a real cluster', () => {
   beforeAll(async () => {
     cluster = SharedCluster.open()
-    mesh = await Mesh.install(cluster, { name: meshName, values: { enableDebugServer: true } })
+    mesh = await Mesh.install(cluster, {
+      name: meshName,
+      values: { enableDebugServer: true, dashboard: { enable: true } },
+    })
     osm = (...args) => mesh.osm(...args, '--osm-namespace', mesh.namespace)
     await mesh.createNamespace(shop)
     await cluster.kubectl.apply({
@@ -119,5 +124,56 @@ describe('osm on a real cluster', () => {
     const dump = await osm('proxy', 'get', 'config_dump', 'server', '-n', shop)
     expect(JSON.parse(dump.stdout)).toHaveProperty('configs')
     expect(dump.stdout.length).toBeGreaterThan(20_000)
+  })
+
+  it('serves the page to a browser by port-forward', async () => {
+    const page = await servedDashboard({ kubeconfig: cluster.kubeconfig }, '--osm-namespace', mesh.namespace)
+    try {
+      await expect(fetch(new URL('/', page.url)).then(({ status }) => status)).resolves.toBe(404)
+      const signal = AbortSignal.timeout(timeoutMs)
+      const events = await fetch(new URL('api/events', page.url), { signal })
+      let text = ''
+      for await (const piece of events.body ?? []) {
+        text += Buffer.from(piece).toString()
+        if (text.includes('event: problems') && text.includes(`${shop}/client`)) break
+      }
+      expect(text).toContain(`control plane in namespace ${mesh.namespace}`)
+      expect(text).toContain('client-to-server')
+      expect(text).not.toContain('does not answer')
+    } finally {
+      await page.stop()
+    }
+  })
+
+  it('serves the page in the cluster to a permitted account', async () => {
+    const { kubectl } = cluster
+    const inSystem = ['--namespace', mesh.namespace]
+    for (const name of ['reader', 'stranger']) await kubectl.run(['create', 'serviceaccount', name, ...inSystem])
+    const subject = `--serviceaccount=${mesh.namespace}:reader`
+    await kubectl.run(['create', 'rolebinding', 'reader', '--role=osm-dashboard-viewer', subject, ...inSystem])
+    const tokenOf = async (name: string) =>
+      (await kubectl.run(['create', 'token', name, '--audience=osm-dashboard', ...inSystem])).trim()
+    const webhooks = ['get', 'validatingwebhookconfiguration', `osm-validator-mesh-${meshName}`]
+    const bundle = await kubectl.run([...webhooks, '-o', 'jsonpath={.webhooks[0].clientConfig.caBundle}'])
+    const roots = Buffer.from(bundle, 'base64').toString('utf8')
+    const port = await LocalPort.toPod(cluster, mesh.namespace, 'service/osm-dashboard', 443)
+    try {
+      const ask = (token?: string, until?: string) =>
+        askSecurely(`${port.url.replace('http:', 'https:')}/api/events`, {
+          roots,
+          serverName: `osm-dashboard.${mesh.namespace}.svc`,
+          signal: AbortSignal.timeout(timeoutMs),
+          ...(token !== undefined && { token }),
+          ...(until !== undefined && { until }),
+        })
+      await expect(ask()).resolves.toMatchObject({ status: 401 })
+      await expect(ask(await tokenOf('stranger'))).resolves.toMatchObject({ status: 403 })
+      const { status, text } = await ask(await tokenOf('reader'), 'event: problems')
+      expect(status).toBe(200)
+      expect(text).toContain('client-to-server')
+      expect(text).not.toContain('does not answer')
+    } finally {
+      port.close()
+    }
   })
 })
