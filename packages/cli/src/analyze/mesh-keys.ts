@@ -63,6 +63,7 @@ export const meshKeys: Readonly<Record<Role, ReadonlyMap<string, Kinds>>> = {
     ['egress-gateway-mode', ['Service']],
     ['pod-addresses', ['Namespace', 'Service']],
     ['machine-labels', ['ServiceAccount']],
+    ['azure-machines', ['ServiceAccount']],
     ...exclusions.map((name) => [name, ['Pod', 'Workload']] as const),
     ...resources.map((name) => [name, pods] as const),
     ...written.annotation.map((name) => [name, 'any'] as const),
