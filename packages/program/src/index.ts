@@ -1,4 +1,4 @@
-export { AttemptLimiter, type AttemptLimits } from './attempt-limiter.js'
+export { AttemptLimiter } from './attempt-limiter.js'
 export { buildVersion } from './build-version.js'
 export { connectProgram } from './connect-program.js'
 export { programErrorCodes, type ProgramErrorCode } from './error-codes.js'
@@ -26,4 +26,5 @@ export {
   requestTimeouts,
   webhookLimits,
 } from './server-limits.js'
+export { TokenReviews } from './token-reviews.js'
 export * from './admission/index.js'

@@ -1,4 +1,4 @@
-import { didYouMean, formatFieldPath, type ObjectOrigin, type ObjectRef, type Problem } from '@osm-ts/core'
+import { didYouMean, formatFieldPath, type ObjectOrigin, type ObjectRef, type Problem, switchWords } from '@osm-ts/core'
 import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 import type { AnalyzeErrorCode } from './error-codes.js'
@@ -70,9 +70,8 @@ export const meshKeys: Readonly<Record<Role, ReadonlyMap<string, Kinds>>> = {
   ]),
 }
 
-/** Annotations that are on or off, and the words for it. */
+/** Annotations that are on or off. */
 const switches = ['sidecar-injection', 'metrics']
-const switchWords = ['enabled', 'yes', 'true', 'disabled', 'no', 'false']
 
 /** What is wrong with the labels and annotations of objects. */
 export function findKeyProblems(objects: Iterable<KeyedObject>, locate: LocateKey): readonly Problem[] {
@@ -108,8 +107,8 @@ function keyFault({ kind }: ObjectRef, role: Role, key: string, value: string): 
   }
   if (kinds !== 'any' && !kinds.includes(kind))
     return misplaced(`has no effect on a ${kind}: the mesh reads it of a ${kinds.join(' or ')}`)
-  if (role === 'annotation' && switches.includes(name) && !switchWords.includes(value.toLowerCase())) {
-    const message = `must be one of ${switchWords.join(', ')}, not ${JSON.stringify(value)}; pods are refused until it is`
+  if (role === 'annotation' && switches.includes(name) && !switchWords.has(value.toLowerCase())) {
+    const message = `must be one of ${[...switchWords.keys()].join(', ')}, not ${JSON.stringify(value)}; pods are refused until it is`
     return { code: 'OSM_ANALYZE_KEY_VALUE', severity: 'error', message }
   }
   return undefined

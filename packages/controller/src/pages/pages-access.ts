@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto'
-
 import { controllerPagesAudience } from '@osm-ts/core'
 import { type KubernetesApi, reviewToken } from '@osm-ts/kubernetes'
-import { AttemptLimiter } from '@osm-ts/program'
+import { TokenReviews } from '@osm-ts/program'
 
 /** Who may read pages. */
 export interface PagesAccessOptions {
@@ -18,26 +16,28 @@ export interface PagesAccessOptions {
 /** Whether a request is permitted: `busy` where too many tokens are to be reviewed. */
 export type PagesVerdict = 'permitted' | 'refused' | 'busy'
 
-/** A token that the API server has accepted is not reviewed again for this long. */
-const REVIEW_MS = 60_000
-/** Tokens that are remembered: a pod gets another one within the hour. */
-const MAX_REMEMBERED = 64
-/** Longest token that is passed on. */
-const MAX_TOKEN_CHARACTERS = 8_192
-const TIMEOUT_MS = 10_000
-/** Reviews of tokens that were not accepted before. */
-const ATTEMPTS = { perSource: { burst: 10, perSecond: 0.5 }, inAll: { burst: 50, perSecond: 10 } } as const
-
 /** Permits one service account, by tokens of its pods that are for this purpose. The API server says whose a token is. */
 export class PagesAccess {
-  readonly #options: PagesAccessOptions
-  readonly #attempts: AttemptLimiter
-  /** When tokens were accepted last, by their hashes. */
-  readonly #accepted = new Map<string, number>()
+  readonly #reviews: TokenReviews<Exclude<PagesVerdict, 'busy'>>
 
-  constructor(options: PagesAccessOptions) {
-    this.#options = options
-    this.#attempts = new AttemptLimiter(ATTEMPTS, options.monotonic)
+  constructor({ api, meshName, osmNamespace, serviceAccount, monotonic }: PagesAccessOptions) {
+    const audience = controllerPagesAudience(meshName)
+    const username = `system:serviceaccount:${osmNamespace}:${serviceAccount}`
+    this.#reviews = new TokenReviews({
+      review: async (token, signal) => {
+        const review = await reviewToken(api, token, audience, signal)
+        // An authenticator that does not know of audiences names none.
+        return review?.audiences.includes(audience) === true && review.user.username === username
+          ? 'permitted'
+          : 'refused'
+      },
+      accepted: 'permitted',
+      keepMs: 60_000,
+      // A pod gets another token within the hour.
+      maxRemembered: 64,
+      attempts: { perSource: { burst: 10, perSecond: 0.5 }, inAll: { burst: 50, perSecond: 10 } },
+      monotonic,
+    })
   }
 
   /**
@@ -46,30 +46,8 @@ export class PagesAccess {
    * @throws KubernetesError if the API server does not answer
    */
   async check(authorization: string | undefined, source: string): Promise<PagesVerdict> {
-    const [, token] = /^Bearer ([\w.~+/=-]+)$/.exec(authorization ?? '') ?? []
-    if (token === undefined || token.length > MAX_TOKEN_CHARACTERS) return 'refused'
-    const hash = createHash('sha256').update(token).digest('base64')
-    const acceptedAt = this.#accepted.get(hash)
-    if (acceptedAt !== undefined && this.#options.monotonic() - acceptedAt < REVIEW_MS) return 'permitted'
-    // One that was accepted before does not wait for those of others.
-    if (acceptedAt === undefined && !this.#attempts.take(source)) return 'busy'
-    this.#accepted.delete(hash)
-    if (!(await this.#isPermitted(token))) return 'refused'
-    this.#accepted.set(hash, this.#options.monotonic())
-    const [oldest] = this.#accepted.keys()
-    if (this.#accepted.size > MAX_REMEMBERED && oldest !== undefined) this.#accepted.delete(oldest)
-    return 'permitted'
-  }
-
-  async #isPermitted(token: string): Promise<boolean> {
-    const { api, meshName, osmNamespace, serviceAccount } = this.#options
-    const audience = controllerPagesAudience(meshName)
-    const review = await reviewToken(api, token, audience, AbortSignal.timeout(TIMEOUT_MS))
-    return (
-      review !== undefined &&
-      // An authenticator that does not know of audiences names none.
-      review.audiences.includes(audience) &&
-      review.user.username === `system:serviceaccount:${osmNamespace}:${serviceAccount}`
-    )
+    const [, token] = /^Bearer (.+)$/.exec(authorization ?? '') ?? []
+    const verdict = token === undefined ? 'invalid' : await this.#reviews.check(token, source)
+    return verdict === 'invalid' ? 'refused' : verdict
   }
 }

@@ -1,13 +1,6 @@
-import { annotationError, type AnnotationOwner, shown } from './annotation-error.js'
+import { switchWords } from '@osm-ts/core'
 
-const WORDS: ReadonlyMap<string, boolean> = new Map([
-  ['enabled', true],
-  ['yes', true],
-  ['true', true],
-  ['disabled', false],
-  ['no', false],
-  ['false', false],
-])
+import { annotationError, type AnnotationOwner, shown } from './annotation-error.js'
 
 /**
  * Reads a switch in one of OSM's words; undefined where there is none.
@@ -16,8 +9,8 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
  */
 export function readSwitch(text: string | undefined, name: string, owner: AnnotationOwner): boolean | undefined {
   if (text === undefined) return undefined
-  const value = WORDS.get(text.toLowerCase())
+  const value = switchWords.get(text.toLowerCase())
   if (value === undefined)
-    throw annotationError(owner, name, `${shown(text)} is not one of ${[...WORDS.keys()].join(', ')}`)
+    throw annotationError(owner, name, `${shown(text)} is not one of ${[...switchWords.keys()].join(', ')}`)
   return value
 }
