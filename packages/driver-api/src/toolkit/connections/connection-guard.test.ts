@@ -121,7 +121,11 @@ describe('the guard of a server', () => {
   })
 
   it('gives turns by source address, so that a few connections need not wait for many of another peer', async () => {
-    const { guard, dial, injected, sources, accepted } = await guarded({ limits: oneTurn() })
+    // On a machine that is busy, the connections of this test take longer than the usual times.
+    const waiting = { ...limits.waiting, timeoutMs: 120_000, newestFirstAfterMs: 120_000 }
+    const { guard, dial, injected, sources, accepted } = await guarded({
+      limits: { ...oneTurn({ timeoutMs: 120_000 }), waiting },
+    })
     for (let count = 0; count < 6; count += 1) await dial('127.0.0.2', hello)
     await dial('127.0.0.3', hello)
     while (guard.sizeOf('handshaking') > 0 && injected.length < 7) {
