@@ -43,6 +43,18 @@ describe('runTiers', () => {
     expect(lines.filter((line) => /\d+ passed, \d+ failed, \d+ skipped/.test(line))).toHaveLength(1)
   })
 
+  it('gives a tier the minutes that the tiers before it have left, but none of a tier outside of the sum', async () => {
+    const outside = { 'a moon': { probe: 'true', why: 'no registry carries one', inNoRegistry: true } }
+    const quick = { ...tier('quick', 'true'), minutes: 2 }
+    const extra = { ...tier('tides', 'true', ['a moon']), minutes: 14 }
+    const { lines } = await runPlan([quick, extra, tier('slow', 'sleep 1'), tier('last', 'true')], outside)
+    const limits = lines.flatMap((line) => /^======== (\w+): .* \(at most (.*) min\)$/.exec(line)?.slice(1) ?? [])
+    expect(limits).toEqual(['quick', '2', 'tides', '14', 'slow', '3', 'last', '4'])
+    const over = { ...tier('late', 'sleep 30'), minutes: 0.005 }
+    const { last } = await runPlan([over, { ...tier('next', 'sleep 30'), minutes: 0.005 }])
+    expect(last).toBe('0 passed, 2 failed, 0 skipped')
+  })
+
   it('announces a tier that needs what is not there, and does not run it', async () => {
     const outside = { 'a moon': { probe: 'exit 1', why: 'no registry carries one' } }
     const { code, lines, last } = await runPlan([tier('tides', 'exit 1', ['a moon']), tier('check', 'true')], outside)

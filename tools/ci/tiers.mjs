@@ -8,7 +8,7 @@
 /**
  * @typedef {object} Tier
  * @property {string} name
- * @property {number} minutes after which it is ended and counts as failed
+ * @property {number} minutes after which it is ended and counts as failed, with those that tiers before it have left
  * @property {string} command
  * @property {readonly string[]} needs names of outside needs; with one of them absent the tier counts as not run
  */
