@@ -9,7 +9,7 @@ import {
 
 import { type Status, StatusSchema } from '@osm-ts/envoy-api/google/rpc/status_pb.js'
 
-import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SCOPES, SECRET } from './references.js'
+import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SECRET } from './references.js'
 
 /** What a simulated proxy connects with. */
 export interface AdsClientOptions {
@@ -34,7 +34,7 @@ export interface AdsClientOptions {
 /**
  * A proxy as the control plane sees one: subscribes in the order in which Envoy does, over delta ADS, and acknowledges everything that it is not told to refuse.
  *
- * It decodes listeners to learn whether they choose scopes and the names of route configurations, and nothing else.
+ * It decodes listeners to learn the names of route configurations, and nothing else.
  */
 export class AdsClient {
   readonly #options: AdsClientOptions
@@ -43,7 +43,6 @@ export class AdsClient {
   readonly #references = new ReferenceReader()
   readonly #endpoints = new Set<string>()
   readonly #routes = new Set<string>()
-  #hasScopes = false
   #first = true
 
   constructor(options: AdsClientOptions) {
@@ -94,18 +93,10 @@ export class AdsClient {
         names.filter((name) => !name.endsWith('|local')),
       )
     if (response.typeUrl === LISTENER) {
-      const references = response.resources.flatMap(({ resource }) =>
-        resource === undefined ? [] : [this.#references.of(LISTENER, resource.value)],
+      const routes = response.resources.flatMap(({ resource }) =>
+        resource === undefined ? [] : this.#references.of(LISTENER, resource.value).routes,
       )
-      if (!this.#hasScopes && references.some(({ scopes }) => scopes.length > 0)) {
-        this.#hasScopes = true
-        this.#send(SCOPES, {})
-      }
-      this.#subscribe(
-        ROUTES,
-        this.#routes,
-        references.flatMap(({ routes }) => routes),
-      )
+      this.#subscribe(ROUTES, this.#routes, routes)
     }
     const octets = response.resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
     this.#options.onAcknowledged(response.typeUrl, names, octets)

@@ -1,10 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { Cluster_DiscoveryType, ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
-import {
-  type HttpConnectionManager,
-  HttpConnectionManagerSchema,
-} from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import {
   DownstreamTlsContextSchema,
   UpstreamTlsContextSchema,
@@ -15,18 +12,16 @@ export const CLUSTER = `${CONFIG}cluster.v3.Cluster`
 export const ENDPOINTS = `${CONFIG}endpoint.v3.ClusterLoadAssignment`
 export const LISTENER = `${CONFIG}listener.v3.Listener`
 export const ROUTES = `${CONFIG}route.v3.RouteConfiguration`
-export const SCOPES = `${CONFIG}route.v3.ScopedRouteConfiguration`
 export const SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
 
-/** Names of resources that another one refers to; of scopes, an empty one for all of them. */
+/** Names of resources that another one refers to. */
 export interface References {
   readonly endpoints: readonly string[]
   readonly routes: readonly string[]
-  readonly scopes: readonly ''[]
   readonly secrets: readonly string[]
 }
 
-const none: References = { endpoints: [], routes: [], scopes: [], secrets: [] }
+const none: References = { endpoints: [], routes: [], secrets: [] }
 
 interface AnyMessage {
   readonly typeUrl: string
@@ -55,7 +50,6 @@ function ofCluster(value: Uint8Array): References {
   return {
     endpoints: isEds ? [edsClusterConfig?.serviceName || name] : [],
     routes: [],
-    scopes: [],
     secrets: config?.case === 'typedConfig' ? secretsOf(config.value) : [],
   }
 }
@@ -63,26 +57,20 @@ function ofCluster(value: Uint8Array): References {
 function ofListener(value: Uint8Array): References {
   const { filterChains, defaultFilterChain } = fromBinary(ListenerSchema, value)
   const chains = defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain]
-  const specifiers = chains.flatMap(({ filters }) =>
-    filters.flatMap(({ configType }) => (configType.case === 'typedConfig' ? specifiersOf(configType.value) : [])),
+  const routes = chains.flatMap(({ filters }) =>
+    filters.flatMap(({ configType }) => (configType.case === 'typedConfig' ? routesOf(configType.value) : [])),
   )
-  const routes = specifiers.flatMap((each) => (each.case === 'rds' ? [each.value.routeConfigName] : []))
-  const hasScopes = specifiers.some((each) => each.case === 'scopedRoutes')
   const secrets = chains.flatMap(({ transportSocket }) => {
     const config = transportSocket?.configType
     return config?.case === 'typedConfig' ? secretsOf(config.value) : []
   })
-  return {
-    endpoints: [],
-    routes: [...new Set(routes)],
-    scopes: hasScopes ? [''] : [],
-    secrets: [...new Set(secrets)],
-  }
+  return { endpoints: [], routes: [...new Set(routes)], secrets: [...new Set(secrets)] }
 }
 
-function specifiersOf({ typeUrl, value }: AnyMessage): readonly HttpConnectionManager['routeSpecifier'][] {
+function routesOf({ typeUrl, value }: AnyMessage): readonly string[] {
   if (!typeUrl.endsWith('.HttpConnectionManager')) return []
-  return [fromBinary(HttpConnectionManagerSchema, value).routeSpecifier]
+  const { routeSpecifier } = fromBinary(HttpConnectionManagerSchema, value)
+  return routeSpecifier.case === 'rds' ? [routeSpecifier.value.routeConfigName] : []
 }
 
 function secretsOf({ typeUrl, value }: AnyMessage): readonly string[] {

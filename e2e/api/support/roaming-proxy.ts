@@ -1,6 +1,6 @@
 import { randomInt, X509Certificate } from 'node:crypto'
 import { AdsClient } from '../../bench/ads-client.js'
-import { ROUTES, SCOPES } from '../../bench/references.js'
+import { ROUTES } from '../../bench/references.js'
 
 /** What the injector has put into the Secret of a sidecar, by the names of the files. */
 export type SidecarFiles = (name: string) => string
@@ -82,10 +82,9 @@ export class RoamingProxy {
       nodeId: /CN=(.+)/.exec(new X509Certificate(chain).subject)?.[1] ?? '',
       onResponse: ({ typeUrl, resources }) => {
         this.#failures = 0
-        if (typeUrl !== ROUTES && typeUrl !== SCOPES) return
+        if (typeUrl !== ROUTES) return
         for (const { name, resource } of resources)
-          if (typeUrl === SCOPES || name.startsWith('rds-outbound'))
-            this.#routes.set(name, Buffer.from(resource?.value ?? []))
+          if (name.startsWith('rds-outbound')) this.#routes.set(name, Buffer.from(resource?.value ?? []))
       },
       onAcknowledged: () => {
         for (const [text, resolve] of this.#awaited) {

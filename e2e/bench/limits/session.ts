@@ -17,12 +17,11 @@ import {
   rootCertificates,
   XdsMetrics,
   pushOrder,
-  wildcardTypes,
   typeUrls,
   type XdsType,
 } from '@osm-ts/driver-envoy/testing'
 
-const scope = { types: pushOrder, wildcardTypes }
+const scope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] } as const
 
 /** What all sessions of a replica share: that of the host and that of the driver of class envoy. */
 export class Replica {
@@ -102,7 +101,6 @@ export class StandInSession {
     if (resources === undefined) throw new Error('the policy was not translated')
     this.#ask('endpoints', namesOf(resources.types.endpoints))
     this.#ask('listener', [])
-    this.#ask('scope', [])
     this.#ask('route', namesOf(resources.types.route))
     this.#ask('secret', ['service-cert', 'root-cert-for-mtls', ...namesOf(resources.callers)])
     this.#exchange()

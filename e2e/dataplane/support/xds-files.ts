@@ -6,7 +6,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 /** Resources in protobuf JSON, by type and name. */
 export type ResourceJson = Readonly<
-  Record<'cluster' | 'endpoints' | 'scope' | 'listener' | 'route' | 'callers', Readonly<Record<string, Json>>>
+  Record<'cluster' | 'endpoints' | 'listener' | 'route' | 'callers', Readonly<Record<string, Json>>>
 >
 
 /** Certificates that resources ask for. */
@@ -19,7 +19,6 @@ export interface TestSecrets {
 const typeUrls = {
   cluster: 'envoy.config.cluster.v3.Cluster',
   endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
-  scope: 'envoy.config.route.v3.ScopedRouteConfiguration',
   listener: 'envoy.config.listener.v3.Listener',
   route: 'envoy.config.route.v3.RouteConfiguration',
   secret: 'envoy.extensions.transport_sockets.tls.v3.Secret',
@@ -49,8 +48,6 @@ export function writeXdsFiles(folder: string, resources: ResourceJson, secrets: 
   const redirected = (value: Json, cluster?: unknown): Json =>
     Object.fromEntries(
       Object.entries(value).map(([member, inner]): [string, unknown] => {
-        if (member === 'rdsConfigSource' || member === 'scopedRdsConfigSource')
-          return [member, source(write('scope', all('scope')))]
         if (member === 'edsConfig') return [member, one('endpoints', cluster)]
         if (member === 'sdsConfig') return [member, secret(value.name)]
         if (member === 'configSource' && 'routeConfigName' in value)
@@ -62,7 +59,7 @@ export function writeXdsFiles(folder: string, resources: ResourceJson, secrets: 
     if (Array.isArray(value)) return value.map((item: unknown) => redirect(item, cluster))
     return isObject(value) ? redirected(value, cluster) : value
   }
-  const all = (type: 'cluster' | 'scope' | 'listener'): readonly Json[] =>
+  const all = (type: 'cluster' | 'listener'): readonly Json[] =>
     Object.values(resources[type]).map((item) => redirected(item))
   return {
     node: { id: 'golden', cluster: 'golden' },

@@ -20,7 +20,6 @@ export function resourcesAsJson({
   return {
     cluster: print('cluster'),
     endpoints: print('endpoints'),
-    scope: print('scope'),
     listener: print('listener'),
     route: print('route'),
     callers: print('callers'),

@@ -7,19 +7,17 @@ import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
-import { ScopedRouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/scoped_route_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import type { DeltaDiscoveryResponse } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
 import { KEY_FILE_METADATA } from '../src/bootstrap/text-with-files.js'
 import { messageRegistry } from '../src/resources/message-registry.js'
-import { typeUrls, wildcardTypes, type XdsType, xdsTypeOf } from '../src/server/xds-types.js'
+import { typeUrls, type XdsType, xdsTypeOf } from '../src/server/xds-types.js'
 import { XdsClient } from './xds/xds-client.js'
 
 const schemas = {
   cluster: ClusterSchema,
   endpoints: ClusterLoadAssignmentSchema,
-  scope: ScopedRouteConfigurationSchema,
   listener: ListenerSchema,
   route: RouteConfigurationSchema,
   secret: SecretSchema,
@@ -30,7 +28,6 @@ type Resources = Readonly<Record<XdsType, ReadonlyMap<string, JsonValue>>>
 const none: Resources = {
   cluster: new Map(),
   endpoints: new Map(),
-  scope: new Map(),
   listener: new Map(),
   route: new Map(),
   secret: new Map(),
@@ -66,7 +63,7 @@ class Session implements StandInSession {
     signal.addEventListener('abort', () => this.#client.close(), { once: true })
     // As the bootstrap configuration has it: the first request says that there is a key.
     const node = { metadata: { [KEY_FILE_METADATA]: '/etc/sidecar/sds_key.pem' } }
-    for (const type of wildcardTypes) this.#stream.send({ typeUrl: typeUrls[type], node })
+    for (const type of ['cluster', 'listener'] as const) this.#stream.send({ typeUrl: typeUrls[type], node })
   }
 
   get configuration(): string {

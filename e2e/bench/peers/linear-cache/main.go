@@ -105,7 +105,7 @@ func (p *peers) do(told command) (answer, error) {
 // load gives proxies of one workload what they are to be sent.
 func (p *peers) load(told command) error {
 	own := &workload{caches: map[string]*cache.LinearCache{}}
-	for _, typeURL := range []string{resources.ClusterType, resources.ListenerType, resources.ScopedRouteType, resources.RouteType, resources.SecretType} {
+	for _, typeURL := range []string{resources.ClusterType, resources.ListenerType, resources.RouteType, resources.SecretType} {
 		own.caches[typeURL] = cache.NewLinearCache(typeURL)
 	}
 	if err := p.put(own, told.Messages); err != nil {
@@ -159,8 +159,6 @@ func newResource(typeURL string) (proto.Message, error) {
 		return &endpoint.ClusterLoadAssignment{}, nil
 	case resources.ListenerType:
 		return &listener.Listener{}, nil
-	case resources.ScopedRouteType:
-		return &route.ScopedRouteConfiguration{}, nil
 	case resources.RouteType:
 		return &route.RouteConfiguration{}, nil
 	case resources.SecretType:

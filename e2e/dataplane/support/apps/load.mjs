@@ -53,21 +53,12 @@ async function work(url, keeps) {
 
 /** @param {string} text what a route of outbound requests is to contain */
 async function knows(text) {
-  const { status, body } = await ask(`${admin}/config_dump`, false)
+  const { status, body } = await ask(`${admin}/config_dump?resource=dynamic_route_configs`, false)
   if (status !== 200) return false
   const { configs = [] } = JSON.parse(body)
-  // Some called services have route configurations, and most have scopes.
   return configs.some(
-    (
-      /** @type {{ dynamic_route_configs?: { route_config?: { name: string } }[], dynamic_scoped_route_configs?: object[] }} */ {
-        dynamic_route_configs: routes = [],
-        dynamic_scoped_route_configs: scopes = [],
-      },
-    ) =>
-      JSON.stringify(scopes).includes(text) ||
-      routes.some(
-        ({ route_config: route }) => route?.name.startsWith('rds-outbound') && JSON.stringify(route).includes(text),
-      ),
+    (/** @type {{ route_config?: { name: string } }} */ { route_config: routes }) =>
+      routes?.name.startsWith('rds-outbound') && JSON.stringify(routes).includes(text),
   )
 }
 

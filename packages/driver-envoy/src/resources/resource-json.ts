@@ -3,7 +3,6 @@ import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
-import { ScopedRouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/scoped_route_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
 import type { EncodedResource, TranslatedType } from './types.js'
@@ -15,7 +14,6 @@ type ShownType = TranslatedType | 'callers'
 const resourceSchemas: Readonly<Record<ShownType, DescMessage>> = {
   cluster: ClusterSchema,
   endpoints: ClusterLoadAssignmentSchema,
-  scope: ScopedRouteConfigurationSchema,
   listener: ListenerSchema,
   route: RouteConfigurationSchema,
   callers: SecretSchema,

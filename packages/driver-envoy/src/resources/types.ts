@@ -2,7 +2,7 @@ import type { PartRef } from '@osm-ts/driver-api/policy'
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 /** The xDS types that translation produces. Secrets are not among them: they come from credential streams, never from policy. */
-export type TranslatedType = 'cluster' | 'endpoints' | 'scope' | 'listener' | 'route'
+export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'route'
 
 /** One xDS resource, encoded once and shared by every stream that needs it. */
 export interface EncodedResource {
@@ -13,6 +13,8 @@ export interface EncodedResource {
   readonly value: Uint8Array
   /** The policy parts that it was made of, for tracing a rejection back to its objects. */
   readonly sources: readonly PartRef[]
+  /** Present: a proxy that has it is sent a change of it before the listeners that begin to use what is new in it. */
+  readonly leads?: true
 }
 
 /** An immutable set of resources of one type, shared by all proxies whose policy yields the same one. */

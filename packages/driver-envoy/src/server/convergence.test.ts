@@ -11,7 +11,7 @@ import { drain } from '../../test/xds/streams.js'
 import type { ProxyResources, TranslatedType } from '../resources/types.js'
 import type { Push, StreamState } from './push.js'
 
-const translated = ['cluster', 'endpoints', 'scope', 'listener', 'route'] as const
+const translated = ['cluster', 'endpoints', 'listener', 'route'] as const
 
 type Action =
   | { readonly kind: 'update'; readonly state: State }
@@ -100,8 +100,7 @@ class ModelMesh {
 }
 
 const clusterNames = ['c1', 'c2', 'c3', 'c4', 'c5']
-const routeNames = ['r1', 'r2']
-const scopeNames = ['s1', 's2']
+const routeNames = ['r1', 'leading']
 const listenerNames = ['l1', 'l2']
 
 /** States whose references lead somewhere. */
@@ -111,12 +110,11 @@ function states(withBad: boolean): fc.Arbitrary<State> {
     .record({
       clusters: fc.subarray(clusterNames),
       routes: fc.subarray(routeNames),
-      scopes: fc.subarray(scopeNames),
       listeners: fc.subarray(listenerNames),
       contents: fc.infiniteStream(content),
       picks: fc.infiniteStream(fc.boolean()),
     })
-    .map(({ clusters, routes, scopes, listeners, contents, picks }) => {
+    .map(({ clusters, routes, listeners, contents, picks }) => {
       const next = (): string => contents.next().value as string
       const some = (names: readonly string[]) => names.filter(() => picks.next().value === true)
       const fill = (names: readonly string[], suffix: () => string = () => '') =>
@@ -124,7 +122,6 @@ function states(withBad: boolean): fc.Arbitrary<State> {
       return {
         cluster: fill(clusters),
         endpoints: fill(clusters),
-        scope: fill(scopes, () => `@${some(clusters).join()}`),
         route: fill(routes, () => `@${some(clusters).join()}`),
         listener: fill(listeners, () => `@${some(routes).join()}`),
       }
@@ -151,22 +148,16 @@ function changed(state: State): State {
   return {
     cluster: rewrite(state.cluster),
     endpoints: rewrite(state.endpoints),
-    scope: rewrite(state.scope),
     listener: rewrite(state.listener),
     route: rewrite(state.route),
   }
 }
 
-/** What a proxy in rest has to have: only routes that a listener names are requested, and scopes only with a listener. */
+/** What a proxy in rest has to have: only routes that a listener names are requested. */
 function expected(state: State, proxy: ModelProxy): Record<TranslatedType, Readonly<Record<string, string>>> {
   const wanted = proxy.wants('route') ?? []
   const route = Object.fromEntries(Object.entries(state.route ?? {}).filter(([name]) => wanted.includes(name)))
-  const scope =
-    proxy.wants('scope') === undefined
-      ? (state.scope ?? {})
-      : Object.fromEntries([...proxy.has.scope].map(([name, { content }]) => [name, content]))
-  const { cluster = {}, endpoints = {}, listener = {} } = state
-  return { cluster, endpoints, scope, listener, route }
+  return { cluster: state.cluster ?? {}, endpoints: state.endpoints ?? {}, listener: state.listener ?? {}, route }
 }
 
 const variants = ['delta', 'sotw'] as const
@@ -213,7 +204,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
     )
   })
 
-  it('never leaves a route or scope without the clusters that it names, ready to be used', () => {
+  it('never leaves a route without the clusters that it names, ready to be used', () => {
     fc.assert(
       fc.property(states(false), states(false), fc.array(fc.constantFrom('request', 'response')), (a, b, steps) => {
         const mesh = new ModelMesh(variant, 'named')
@@ -221,8 +212,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
         mesh.settle()
         mesh.do({ kind: 'update', state: b })
         const check = () => {
-          const { route, scope } = mesh.proxy.has
-          for (const { content } of [...route.values(), ...scope.values()])
+          for (const { content } of mesh.proxy.has.route.values())
             for (const cluster of referencesOf(content)) {
               expect(mesh.contents('cluster')).toHaveProperty(cluster)
               expect(mesh.proxy.unusable).not.toContain(cluster)
@@ -267,9 +257,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
                 content.includes('bad') && (type !== 'endpoints' || mesh.proxy.has.cluster.has(name)),
             ),
           )
-          // A proxy that has asked for scopes may have given up all of its listeners since.
-          const isUnsure = mesh.proxy.wants('scope') !== undefined
-          if (!isUnsure) expect(mesh.settled).toBe(!anyBad)
+          expect(mesh.settled).toBe(!anyBad)
         }),
         { numRuns: 200 },
       )

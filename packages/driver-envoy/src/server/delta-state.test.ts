@@ -301,47 +301,36 @@ describe('order of the delta variant', () => {
     expect(stream.state.settled).toBe(true)
   })
 
-  /** A proxy that has asked for scopes, in rest. */
-  function scoped(scope: Readonly<Record<string, string>>): Stream {
-    const stream = new Stream({ ...before, scope })
+  it('sends routes that lead before the listeners that begin to use what is new in them', () => {
+    const stream = new Stream({ ...before, route: { r: '1', leading: '1' } })
     stream.ask('cluster')
     stream.ask('endpoints', { subscribe: ['a'] })
     stream.ask('listener')
-    stream.ask('scope')
-    stream.ask('route', { subscribe: ['r'] })
+    stream.ask('route', { subscribe: ['r', 'leading'] })
     stream.settle()
-    return stream
-  }
-
-  it('sends scopes after clusters and before the listeners that begin to choose them', () => {
-    const stream = scoped({ s: '1' })
-    const after = { ...before, cluster: { a: '2' }, listener: { l: '2' }, route: { r: '2' }, scope: { s: '2', t: '1' } }
+    const after = { ...before, cluster: { a: '2' }, listener: { l: '2' }, route: { r: '2', leading: '2' } }
     expect(stream.update(after)).toEqual(['cluster a=2', 'endpoints a=1'])
     expect(stream.ack('cluster')).toEqual([])
-    expect(stream.ack('endpoints')).toEqual(['scope s=2 t=1', 'listener l=2', 'route r=2'])
-    expect(stream.ack('scope')).toEqual([])
-    stream.ack('listener')
+    expect(stream.ack('endpoints')).toEqual(['route leading=2', 'listener l=2'])
+    expect(stream.ack('listener')).toEqual([])
+    expect(stream.ack('route')).toEqual(['route r=2'])
     stream.ack('route')
     // What was refused holds back nothing.
-    const third = { ...after, listener: { l: '3' }, scope: { s: '3', t: '1' } }
-    expect(stream.update(third)).toEqual(['scope s=3', 'listener l=3'])
-    expect(stream.nack('scope', 'no good')).toEqual([])
+    expect(stream.update({ ...after, listener: { l: '3' }, route: { r: '2', leading: '3' } })).toEqual([
+      'route leading=3',
+      'listener l=3',
+    ])
+    expect(stream.nack('route', 'no good')).toEqual([])
     stream.ack('listener')
-    expect(stream.update({ ...third, listener: { l: '4' } })).toEqual(['listener l=4'])
+    expect(stream.update({ ...after, listener: { l: '4' }, route: { r: '2', leading: '3' } })).toEqual(['listener l=4'])
   })
 
-  it('removes a scope after the listener that chose it, and its cluster after that', () => {
-    const stream = scoped({ s: '1' })
-    const after = { listener: { l: '2' }, route: { r: '1' } }
-    expect(stream.update(after)).toEqual(['listener l=2'])
-    expect(stream.ack('listener')).toEqual(['scope -s'])
-    expect(stream.ack('scope')).toEqual(['cluster -a'])
-  })
-
-  it('sends listeners first where the proxy has not asked for scopes', () => {
+  it('sends listeners first where the proxy does not have the routes that lead', () => {
     const stream = running()
-    expect(stream.update({ ...before, listener: { l: '2' }, scope: { s: '1' } })).toEqual(['listener l=2'])
-    expect(stream.ask('scope')).toEqual(['scope s=1'])
+    expect(stream.update({ ...before, listener: { l: '2' }, route: { r: '1', leading: '1' } })).toEqual([
+      'listener l=2',
+    ])
+    expect(stream.ask('route', { subscribe: ['leading'] })).toEqual(['route leading=1'])
   })
 
   it('keeps a cluster that is gone for as long as connections drain, unless it is there again', () => {

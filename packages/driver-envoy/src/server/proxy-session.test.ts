@@ -29,7 +29,7 @@ import type { Push } from './push.js'
 import type { ResourceTranslator } from './translator-port.js'
 import { rootCertificates } from './secrets.js'
 import { XdsMetrics } from './xds-metrics.js'
-import { pushOrder, typeUrls, wildcardTypes } from './xds-types.js'
+import { pushOrder, typeUrls } from './xds-types.js'
 
 const uuid = '6e8a0b0e-0000-4000-8000-000000000001'
 const id = 'shop/store|80'
@@ -67,7 +67,6 @@ const translator: ResourceTranslator = {
       types: {
         cluster: setOf({}),
         endpoints: setOf({}),
-        scope: setOf({}),
         listener: one('inbound', `epoch ${epochs?.get(binding.id) ?? 'none'}`),
         route: one('rds-inbound.80', `rules ${binding.part}`),
       },
@@ -99,7 +98,7 @@ class Replica<Request extends AnyRequest> {
     this.session = new ProxySession({
       proxy: { uuid, identity: 'store.shop', session: 'session-1', commonName: 'cn' } as unknown as ProxyRef,
       protocol,
-      scope: { types: pushOrder, wildcardTypes },
+      scope: { types: pushOrder, wildcardTypes: ['cluster', 'listener'] },
       tag: 'test',
       follower: this.follower,
       diff: differ.diff.bind(differ),

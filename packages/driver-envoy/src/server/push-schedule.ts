@@ -9,9 +9,6 @@ import { pushOrder } from './xds-types.js'
 /** How often listeners and routes let a response of clusters go first before they stop waiting. Bounds what a stream of cluster changes can hold back. */
 const MAX_YIELDS = 3
 
-/** Types whose resources send to clusters. */
-const waitingForClusters = ['listener', 'scope', 'route'] as const satisfies readonly XdsType[]
-
 /** A draft and the typeState that it comes from. */
 export interface ScheduledDraft {
   readonly type: XdsType
@@ -30,7 +27,7 @@ export interface VariantRules {
 
 /**
  * Decides which type is pushed next, so that a proxy never has a reference to something it does not have yet, or no longer has: clusters with their
- * endpoints, then scopes, which listeners choose by the address that is dialled, then listeners, then routes, and what is gone last.
+ * endpoints, then routes of chains that stay, then listeners, then other routes, and what is gone last.
  */
 export class PushSchedule {
   readonly #typeStates: ReadonlyMap<XdsType, TypeState>
@@ -39,6 +36,7 @@ export class PushSchedule {
   readonly #rules: VariantRules
   readonly #retiredClusters: RetiredResources | undefined
   readonly #isClusterDue = (name: string): boolean => this.#typeStates.get('cluster')?.isDue(name) === true
+  readonly #isNotLeading = (name: string): boolean => !this.#leads(name)
   #yields = 0
 
   /** @param drain - absent: what is gone is removed at once */
@@ -125,7 +123,7 @@ export class PushSchedule {
   #matters(type: XdsType): boolean {
     if (this.#typeStates.get(type)?.opened === true) return true
     if (type === 'secret') return false
-    const parent = type === 'endpoints' ? 'cluster' : type === 'route' || type === 'scope' ? 'listener' : undefined
+    const parent = type === 'endpoints' ? 'cluster' : type === 'route' ? 'listener' : undefined
     const typeState = parent === undefined ? undefined : this.#typeStates.get(parent)
     return typeState === undefined || !typeState.opened || typeState.unsettled(false)
   }
@@ -149,21 +147,22 @@ export class PushSchedule {
   }
 
   #holdBack(type: XdsType): DraftOptions['holdBack'] {
-    return type === 'endpoints' ? this.#isClusterDue : undefined
+    if (type === 'endpoints') return this.#isClusterDue
+    return type === 'route' && this.#listenersWait ? this.#isNotLeading : undefined
   }
 
   /**
-   * Listeners, scopes and routes wait for the clusters that they may name, listeners for the scopes that they begin to choose, and routes for the
-   * listeners that may stop using them. Listeners also wait for secrets: a caller that was withdrawn must be refused before a changed filter chain makes
-   * its connections end, or it would return at once.
+   * Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them; where listeners begin to use
+   * what is new in routes, it is the other way round. Listeners also wait for
+   * secrets: a caller that was withdrawn must be refused before a changed filter chain makes its connections end, or it would return at once.
    */
   #mustWait(type: XdsType): boolean {
-    if (type !== 'listener' && type !== 'scope' && type !== 'route') return false
+    if (type !== 'listener' && type !== 'route') return false
     if (type === 'listener' && this.#typeStates.get('secret')?.unsettled(false) === true) return true
     if (this.#yields >= MAX_YIELDS) return false
     if (this.#typeStates.get('cluster')?.unsettled(false) === true) return true
     if (this.#typeStates.get('endpoints')?.warming === true) return true
-    return type === 'listener' ? this.#scopesWait : type === 'route' && this.#listenersWait
+    return type === 'listener' ? this.#hasLeadingRoutes : this.#listenersWait && !this.#hasLeadingRoutes
   }
 
   /** Listeners are to be sent, and none is on its way. */
@@ -172,15 +171,18 @@ export class PushSchedule {
     return listener?.inFlight === undefined && listener?.unsettled(false) === true
   }
 
-  /** Scopes are to be sent that listeners may be about to choose. Once sent, they are applied before what is sent later. */
-  get #scopesWait(): boolean {
-    return this.#typeStates.get('scope')?.hasDue() === true
+  /** Routes that the proxy has already are to hold something that listeners are about to use. Once sent, they are applied before what is sent later. */
+  get #hasLeadingRoutes(): boolean {
+    return this.#typeStates.get('route')?.hasDue((name) => this.#leads(name)) === true
+  }
+
+  #leads(name: string): boolean {
+    return this.#typeStates.get('route')?.desired?.get(name)?.leads === true
   }
 
   #noteYield(type: XdsType): void {
-    const isRouting = type === 'route' || type === 'scope'
-    if (type === 'listener' || (isRouting && !this.#listenersWait)) this.#yields = 0
-    else if ((type === 'cluster' || isRouting) && waitingForClusters.some((waiting) => this.#isDue(waiting)))
+    if (type === 'listener' || (type === 'route' && !this.#listenersWait)) this.#yields = 0
+    else if ((type === 'cluster' || type === 'route') && (this.#isDue('listener') || this.#isDue('route')))
       this.#yields += 1
   }
 
@@ -201,11 +203,10 @@ export class PushSchedule {
       case 'listener':
         return true
       case 'secret':
-      case 'scope':
       case 'route':
         return !this.#mayUse('listener')
       case 'cluster':
-        return !waitingForClusters.some((user) => this.#mayUse(user))
+        return !this.#mayUse('listener') && !this.#mayUse('route')
       case 'endpoints':
         return !this.#isDue('cluster')
     }
@@ -218,7 +219,6 @@ export class PushSchedule {
 
   #mayUse(type: XdsType): boolean {
     const typeState = this.#typeStates.get(type)
-    // Envoy drops routes that no listener names by itself.
-    return typeState !== undefined && (typeState.unsettled(type !== 'route') || typeState.hasRefusals)
+    return typeState !== undefined && (typeState.unsettled(type === 'listener') || typeState.hasRefusals)
   }
 }

@@ -8,10 +8,10 @@ import type { TypeState } from './type-state.js'
 import type { StreamStateOptions } from './variant-state.js'
 import { VariantState } from './variant-state.js'
 import { versionHash } from './version-label.js'
-import { wildcardTypes, type XdsType } from './xds-types.js'
+import type { XdsType } from './xds-types.js'
 
 /**
- * The state-of-the-world variant: one version for all of a type. Responses of clusters, scopes and listeners hold everything; those of other types hold what
+ * The state-of-the-world variant: one version for all of a type. Responses of clusters and listeners hold everything; those of other types hold what
  * changed, which that variant allows.
  */
 export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
@@ -21,7 +21,7 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
 
   constructor(options: StreamStateOptions) {
     super(options, {
-      fullState: wildcardTypes,
+      fullState: ['cluster', 'listener'],
       stubs: { route: emptyRoutes, endpoints: emptyEndpoints },
       namesRemovals: false,
     })

@@ -255,10 +255,10 @@ export class TypeState {
     return entry.suspect || this.#differences.needs(name, entry, false)
   }
 
-  /** True while something that is new or has changed has not gone out; what is gone does not count. */
-  hasDue(): boolean {
+  /** True while a change of one of those names has not gone out. */
+  hasDue(isAsked: (name: string) => boolean): boolean {
     const names = this.#change?.draft.items.keys() ?? this.#differences.names()
-    for (const name of names) if (this.desired?.get(name) !== undefined && this.isDue(name)) return true
+    for (const name of names) if (isAsked(name) && this.isDue(name)) return true
     return false
   }
 

@@ -24,7 +24,7 @@ import { WriteQueue } from './write-queue.js'
 import { WriteWatch } from './write-watch.js'
 import { XdsMetrics } from './xds-metrics.js'
 import { type Reporter, type StreamPorts, XdsStream } from './xds-stream.js'
-import { pushOrder, wildcardTypes } from './xds-types.js'
+import { pushOrder } from './xds-types.js'
 
 /** What the server uses of the controller's context. */
 export type XdsServerContext = Pick<
@@ -61,7 +61,7 @@ export interface ConnectionTimes {
   readonly drainMs: number
 }
 
-const aggregated: StreamScope = { types: pushOrder, wildcardTypes }
+const aggregated: StreamScope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] }
 const endpointsOnly: StreamScope = { types: ['endpoints'], wildcardTypes: ['endpoints'] }
 
 /** The xDS server of one controller replica. */

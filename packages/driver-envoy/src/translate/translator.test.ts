@@ -29,7 +29,7 @@ function translate(policy: ProxyPolicy, translator = new Translator()): ProxyRes
   return translator.translate(policy.proxy, lookupIn(policy), 1)
 }
 
-const types = ['cluster', 'endpoints', 'scope', 'listener', 'route'] as const satisfies readonly TranslatedType[]
+const types = ['cluster', 'endpoints', 'listener', 'route'] as const satisfies readonly TranslatedType[]
 
 function versions(resources: ProxyResources): Readonly<Record<string, string>> {
   return Object.fromEntries(types.map((type) => [type, resources.types[type].version]))
@@ -166,7 +166,7 @@ describe('Translator', () => {
         ? { ...part, sharedWith: ['bookstore/bookstore|14001', 'elsewhere/unknown|14001'] }
         : part,
     ])
-    const { route, scope } = resourcesAsJson(
+    const { route } = resourcesAsJson(
       translate(pinPolicy({ proxy, parts: Object.fromEntries(shared) as PolicyDraft['parts'] })),
     )
     const hosts = ['', '.bookstore', '.bookstore.svc', '.bookstore.svc.cluster', '.bookstore.svc.cluster.local']
@@ -179,8 +179,8 @@ describe('Translator', () => {
         },
       ],
     })
-    expect(scope['outbound|10.96.0.10:14001']).toMatchObject({
-      routeConfiguration: { name: 'rds-outbound.14001|bookstore/bookstore', virtualHosts: [{ domains: ['*'] }] },
+    expect(route['rds-outbound.14001|5']).toMatchObject({
+      virtualHosts: [{ domains: ['10.96.0.10'] }, { domains: ['*'] }],
     })
   })
 
@@ -190,9 +190,9 @@ describe('Translator', () => {
     const first = translate(policy, translator)
     const second = translate(sibling(policy, { id: otherId, inbound: [] }), translator)
     expect(second.types.endpoints).toBe(first.types.endpoints)
-    expect(second.types.scope).toBe(first.types.scope)
     for (const [type, name] of [
       ['cluster', 'bookwarehouse/bookwarehouse|14001'],
+      ['route', 'rds-outbound.80|e'],
       ['listener', 'outbound-listener'],
     ] as const) {
       expect(second.types[type].get(name)).toBe(first.types[type].get(name))
@@ -292,7 +292,7 @@ describe('Translator', () => {
     expect(version(after.types.route, 'rds-inbound.14001')).not.toBe(version(before.types.route, 'rds-inbound.14001'))
   })
 
-  it('changes one scope and nothing else when one route of a called service changes', () => {
+  it('changes one route configuration and nothing else when one route of a called service changes', () => {
     const policy = read('permissive.json')
     const changed = 'bookwarehouse/bookwarehouse|80'
     const parts = Object.fromEntries(
@@ -309,7 +309,7 @@ describe('Translator', () => {
       ),
     )
     expect(differing).toHaveLength(1)
-    expect(differing[0]?.name).toMatch(/^outbound\|.*:80$/)
+    expect(differing[0]?.name).toMatch(/^rds-outbound\.80\|/)
     for (const type of types) expect(after.types[type].size).toBe(before.types[type].size)
   })
 

@@ -12,7 +12,6 @@ import { type Lease, Memo } from './encoding/memo.js'
 import { PolicyReader, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
 import { RouteTranslation } from './routing/route-sets.js'
-import { ScopeTranslation } from './routing/scopes.js'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './settings.js'
 import { egressGatewayRoutesOf } from './egress/egress-gateway-routes.js'
 
@@ -36,7 +35,6 @@ export class Translator {
   readonly #endpoints = new EndpointTranslation(this.#memo)
   readonly #listeners = new ListenerTranslation(this.#memo)
   readonly #routes = new RouteTranslation(this.#memo)
-  readonly #scopes = new ScopeTranslation(this.#memo)
   readonly #held = new Map<ProxyPart['id'], Held>()
   readonly #httpLimits: HttpLimits
   /** A session that ends without a word must not cost memory forever. */
@@ -128,7 +126,6 @@ export class Translator {
       return {
         types: {
           cluster: this.#clusters.translate(view),
-          scope: this.#scopes.translate(view),
           listener: this.#listeners.translate(view),
           route: this.#routes.translate(view),
         },

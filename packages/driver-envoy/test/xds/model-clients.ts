@@ -3,10 +3,9 @@ import type { Push, StreamState } from '../../src/server/push.js'
 import type { DrainTime } from '../../src/server/retired-resources.js'
 import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/request-codec.js'
 import type { ModelProxy } from './model-proxy.js'
-import { wildcardTypes } from '../../src/server/xds-types.js'
 import { delta, deltaState, sotw, stateOfTheWorld } from './streams.js'
 
-const types: readonly TranslatedType[] = ['cluster', 'endpoints', 'scope', 'listener', 'route']
+const types: readonly TranslatedType[] = ['cluster', 'endpoints', 'listener', 'route']
 
 /** The protocol half of the model: what it says on its stream. It survives streams, as the proxy does. */
 export interface ModelClient {
@@ -51,10 +50,7 @@ export class DeltaClient implements ModelClient {
     }
     // What the change refers to is requested before the change is acknowledged.
     if (push.type === 'cluster') this.#subscribe('endpoints')
-    if (push.type === 'listener') {
-      if (!this.#asked.has('scope') && this.#proxy.wants('scope') === undefined) this.#open('scope', undefined)
-      this.#subscribe('route')
-    }
+    if (push.type === 'listener') this.#subscribe('route')
     this.outbox.push(
       delta(push.type, {
         responseNonce: push.nonce,
@@ -117,14 +113,11 @@ export class StateOfTheWorldClient implements ModelClient {
 
   receive(push: Push): void {
     if (!isTranslated(push.type)) return
-    const fullState = wildcardTypes.some((type) => type === push.type)
+    const fullState = push.type === 'cluster' || push.type === 'listener'
     const message = this.#proxy.apply(push.type, push, fullState)
     if (message === undefined) this.#versions.set(push.type, push.version)
     if (push.type === 'cluster') this.#subscribe('endpoints')
-    if (push.type === 'listener') {
-      if (!this.#asked.has('scope') && this.#proxy.wants('scope') === undefined) this.#say('scope')
-      this.#subscribe('route')
-    }
+    if (push.type === 'listener') this.#subscribe('route')
     this.#nonces.set(push.type, push.nonce)
     this.#say(push.type, message)
   }

@@ -26,7 +26,6 @@ export class ModelProxy {
   readonly has: Readonly<Record<TranslatedType, Map<string, Copy>>> = {
     cluster: new Map(),
     endpoints: new Map(),
-    scope: new Map(),
     listener: new Map(),
     route: new Map(),
   }
@@ -46,9 +45,6 @@ export class ModelProxy {
       case 'cluster':
       case 'listener':
         return undefined
-      case 'scope':
-        // Requested with the first listener.
-        return this.has.listener.size > 0 ? undefined : []
       case 'endpoints':
         return [...this.has.cluster.keys()].sort()
       case 'route':
@@ -68,7 +64,7 @@ export class ModelProxy {
       const kept = new Set(push.resources.map(({ name }) => name))
       for (const name of [...this.has[type].keys()]) if (!kept.has(name)) this.#remove(type, name)
     }
-    for (const name of push.removed) if (list || type === 'scope') this.#remove(type, name)
+    for (const name of push.removed) if (list) this.#remove(type, name)
     for (const resource of push.resources) {
       if (!isBad(textOf(resource))) this.#set(type, resource)
       else if (!list) break

@@ -5,9 +5,10 @@ import type { EncodedResource, ProxyResources, ResourceSet, TranslatedType } fro
 /** Content by name. */
 export type Contents = Readonly<Record<string, string>>
 
-/** A resource whose bytes are the given text. */
+/** A resource whose bytes are the given text. Routes called `leading` go before listeners. */
 export function resource(name: string, content: string): EncodedResource {
-  return encodedResource(name, Buffer.from(content), [{ kind: 'upstream', id: name, hash: hashOf(content) }])
+  const encoded = encodedResource(name, Buffer.from(content), [{ kind: 'upstream', id: name, hash: hashOf(content) }])
+  return name === 'leading' ? { ...encoded, leads: true } : encoded
 }
 
 /** The hash of the part that a resource with that content is said to come from. */
@@ -31,7 +32,6 @@ export function resourcesOf(state: State, revision = 1): ProxyResources {
     types: {
       cluster: setOf(state.cluster ?? {}),
       endpoints,
-      scope: setOf(state.scope ?? {}),
       listener: setOf(state.listener ?? {}),
       route: setOf(state.route ?? {}),
     },

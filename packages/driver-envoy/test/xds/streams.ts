@@ -6,13 +6,13 @@ import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/requ
 import { StateOfTheWorldState } from '../../src/server/sotw-state.js'
 import type { StreamStateOptions } from '../../src/server/variant-state.js'
 import type { XdsType } from '../../src/server/xds-types.js'
-import { pushOrder, typeUrls, wildcardTypes } from '../../src/server/xds-types.js'
+import { pushOrder, typeUrls } from '../../src/server/xds-types.js'
 import { textOf } from './resources.js'
 
 const differ = new ResourceDiffer()
 const options: StreamStateOptions = {
   types: pushOrder,
-  wildcardTypes,
+  wildcardTypes: ['cluster', 'listener'],
   tag: 'test',
   resourcesNamedBy,
   diff: (before, after) => differ.diff(before, after),

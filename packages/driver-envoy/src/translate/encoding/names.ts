@@ -27,7 +27,7 @@ export const names = {
   inboundChain: ({ service, targetPort, protocol }: InboundPart) =>
     `inbound_${serviceName(service)}_${targetPort}_${protocol}`,
   outboundChain: ({ service, port, protocol }: OutboundPart) => `outbound_${serviceName(service)}_${port}_${protocol}`,
-  sharedOutboundChain: (port: number) => `outbound_${port}_http`,
+  sharedOutboundChain: (port: number, shard: string) => `outbound_${port}_http|${shard}`,
   ingressChain: ({ id, protocol }: IngressPart) => `ingress_${id.replaceAll('|', '_')}_${protocol}`,
   egressHttpChain: (port: number) => `egress-http.${port}`,
   egressChain: ({ protocol, port, id }: EgressPart) => `egress-${protocol}.${port}|${id}`,
@@ -38,8 +38,7 @@ export const names = {
 
   inboundRoutes: (port: number) => `rds-inbound.${port}`,
   outboundRoutes: (port: number) => `rds-outbound.${port}`,
-  /** Called services that share a chain are told apart by it. */
-  scope: (dialled: string) => `outbound|${dialled}`,
+  sharedRoutes: (port: number, shard: string) => `rds-outbound.${port}|${shard}`,
   serviceRoutes: ({ service, port }: OutboundPart) => `rds-outbound.${port}|${serviceName(service)}`,
   ingressRoutes: 'rds-ingress',
   egressRoutes: (port: number) => `rds-egress.${port}`,

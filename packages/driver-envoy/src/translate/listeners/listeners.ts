@@ -25,7 +25,7 @@ import {
   sharedChain,
 } from '../outbound/outbound-chain.js'
 import type { Served, ServedOutside } from '../policy-reader.js'
-import { closableFilters, needsOwnChain } from '../outbound/shared-chains.js'
+import { closableFilters, needsOwnChain, sharedChainOf } from '../outbound/shared-chains.js'
 import { probeListeners } from '../inbound/probes.js'
 import { prometheusChain } from '../telemetry/prometheus.js'
 import type { ProxyView } from '../proxy-view.js'
@@ -124,13 +124,14 @@ export class ListenerTranslation {
 
   #outboundChain({ part, ref }: PartInSet<OutboundPart>, view: ProxyView): SelectedChain | undefined {
     const { mesh, key } = view.settings
-    if (!needsOwnChain(part, view)) {
+    const shared = sharedChainOf(part)
+    if (shared !== undefined && !needsOwnChain(part, view)) {
       if (part.addresses.length === 0) return undefined
-      const { port } = part
-      const value = this.#chains.get(JSON.stringify(['shared', port, key]), () =>
-        sharedChain(port, this.#manager(port, 'closable', view)),
+      const { port, shard } = shared
+      const value = this.#chains.get(JSON.stringify(['shared', port, shard, key]), () =>
+        sharedChain(shared, this.#manager(port, 'closable', view)),
       )
-      return { value, selector: selectorOf(part, names.sharedOutboundChain(port)) }
+      return { value, selector: selectorOf(part, names.sharedOutboundChain(port, shard)) }
     }
     const hasBreakers = breakersOfOutbound(part, view.breakers.byCluster).size > 0
     const manager = (port: number): Any => this.#manager(port, hasBreakers ? 'breakers' : 'none', view)

@@ -7,10 +7,10 @@ import { hostRange } from '../encoding/address.js'
 import { encode, pack } from '../encoding/encode.js'
 import { type FilterConfigs, HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
 import { forwardProxyFilter } from '../egress/forward-proxy.js'
-import { httpManager, routedManager, scopedManager } from '../routing/http-manager.js'
+import { choosingManager, httpManager, routedManager } from '../routing/http-manager.js'
 import { names } from '../encoding/names.js'
 import type { ChainSelector, SelectedChain } from '../listeners/chain-matcher.js'
-import { DIALLED_ADDRESS, WITHOUT_HOST } from './shared-chains.js'
+import { DIALLED_ADDRESS, type SharedChain, WITHOUT_HOST } from './shared-chains.js'
 import type { MeshSettings } from '../settings.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from '../listeners/tcp-proxy.js'
@@ -43,12 +43,13 @@ export function outboundChain(
   return { value, selector: selectorOf(part, chain) }
 }
 
-/** The filter chain of the services of a port that share one: the address that was dialled chooses between their scopes. */
-export function sharedChain(port: number, manager: Any): Uint8Array {
+/** The filter chain of the services of a port that share one, see {@link SharedChain}: the address that was dialled chooses between their virtual hosts. */
+export function sharedChain({ port, shard }: SharedChain, manager: Any): Uint8Array {
+  const routed = routedManager(manager, names.sharedRoutes(port, shard), WITHOUT_HOST)
   return encode(FilterChainSchema, {
-    name: names.sharedOutboundChain(port),
+    name: names.sharedOutboundChain(port, shard),
     filters: networkFilters({
-      'envoy.filters.network.http_connection_manager': scopedManager(manager, DIALLED_ADDRESS, WITHOUT_HOST),
+      'envoy.filters.network.http_connection_manager': choosingManager(routed, DIALLED_ADDRESS),
     }),
   })
 }

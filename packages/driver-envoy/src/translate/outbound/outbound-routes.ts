@@ -15,9 +15,9 @@ import {
   type WeightedCluster_ClusterWeightSchema,
 } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
-import { ScopedRouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/scoped_route_pb.js'
 
 import { type BreakersByCluster, NO_BREAKERS } from '../upstreams/breakers.js'
+import { printedAddress } from '../encoding/address.js'
 import { appendTo, duration, encode, extend, type Init, oneOf } from '../encoding/encode.js'
 import { SERVICE_HEADER } from '../routing/http-manager.js'
 import { type HeaderMatcherInit, headerValue, routeMatch } from '../routing/matching.js'
@@ -53,16 +53,17 @@ export function outboundVirtualHost(
 }
 
 /**
- * The virtual host of a called service in its scope: whatever host a request names.
+ * The virtual host of a called service among those that share a chain, see {@link SharedChain}: it stands for addresses, whatever host a request names.
  *
+ * @param addresses - those that no other virtual host of the chain stands for
  * @param closes - its connections end with the next answer, since new ones are for another chain, or for none
  */
-export function scopedVirtualHost(part: OutboundPart, closes: boolean): Uint8Array {
+export function addressedVirtualHost(part: OutboundPart, addresses: readonly string[], closes = false): Uint8Array {
   const routes = part.rules.kind === 'http' ? part.rules.routes : []
   const own = givenHost(part)
   return encode(VirtualHostSchema, {
     name: names.outboundVirtualHost(fullHostName(part.service, part.hosts)),
-    domains: ['*'],
+    domains: addresses.map(printedAddress),
     routes: [
       ...routes.map((route) => weightedRoute(route, NO_BREAKERS, own)),
       ...routes.map((route) => weightedRoute(route)),
@@ -76,11 +77,14 @@ function givenHost({ service: { namespace, name } }: OutboundPart): string {
   return `${name.startsWith('*.') ? name.slice(2) : name}.${namespace}`
 }
 
-/** The scope of connections to one address and port, around the encoded routes of the service that has it. */
-export function routeScope(dialled: string, routes: Uint8Array): Uint8Array {
-  const key = { fragments: [{ type: oneOf('stringKey', dialled) }] }
-  const base = encode(ScopedRouteConfigurationSchema, { name: names.scope(dialled), key })
-  return appendTo(ScopedRouteConfigurationSchema, base, 'routeConfiguration', [routes])
+/** Answers for addresses that were taken away while a connection to them was open, and idle for as long as connections drain. */
+export function goneVirtualHost(): Uint8Array {
+  const answer = { status: 503, body: { specifier: oneOf('inlineString', 'no service of the mesh has this address') } }
+  return encode(VirtualHostSchema, {
+    name: names.outboundVirtualHost('*'),
+    domains: ['*'],
+    routes: [{ match: { pathSpecifier: oneOf('prefix', '') }, action: oneOf('directResponse', answer) }],
+  })
 }
 
 function hostsOf(part: OutboundPart, shortName: boolean, portGoesWithoutSaying: boolean): string[] {
@@ -102,14 +106,6 @@ export function outboundRouteConfiguration(name: string, virtualHosts: readonly 
 /** The route configuration of one called service. A header of the workload that looks like the choice of a chain goes no further. */
 export function serviceRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
   return routeConfiguration({ name, requestHeadersToRemove: [SERVICE_HEADER] }, virtualHosts)
-}
-
-/**
- * The route configuration of one called service inside of a scope. Without being told, Envoy would refuse one that names a cluster which does not exist,
- * which is how a share of requests is answered by an error; routes that it asks for by name it takes anyway.
- */
-export function scopedRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
-  return routeConfiguration({ name, requestHeadersToRemove: [SERVICE_HEADER], validateClusters: false }, virtualHosts)
 }
 
 /** A route configuration whose virtual hosts are chosen by filter chains, see {@link SERVICE_HEADER}. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Any } from '@bufbuild/protobuf/wkt'
 import type { OutboundPart } from '@osm-ts/driver-api/policy'
 import { FilterConfigSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
@@ -8,21 +9,29 @@ import type { ProxyView } from '../proxy-view.js'
 import { breakersOfOutbound } from '../upstreams/breakers.js'
 import { HTTP_CLOSING } from '../routing/filter-order.js'
 
-// Called HTTP services of a port share a filter chain. A sidecar with a chain for each of 1,000 services takes 49 MB more and loads ten times as long, and
-// each new service sends all of those chains again. The routes of a service are a scope of its own for each of its addresses, so that a new one sends
-// nothing of the others.
+/**
+ * A filter chain that called HTTP services of a port share. A sidecar with a chain for each of 1,000 services takes 49 MB more and loads ten times as
+ * long, and each new service sends all of those chains again. What a chain serves stands in its route configuration: one for all services of a port
+ * would be sent whole for each of them, so they are divided by a hash.
+ */
+export interface SharedChain {
+  readonly port: number
+  /** A hexadecimal digit of the hash of the service. */
+  readonly shard: string
+}
 
-/** Chooses the scope of the address and port that were dialled. */
-export const DIALLED_ADDRESS = '%DOWNSTREAM_LOCAL_ADDRESS%'
+/** Chooses the virtual host of the address that was dialled. */
+export const DIALLED_ADDRESS = '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%'
 /** Host of requests of HTTP/1.0 that come without one, until routes know their service. */
 export const WITHOUT_HOST = 'no-host.invalid'
 
 /** Ends the connection with the answer: `Connection: close` in HTTP/1.1, GOAWAY in HTTP/2. */
 const CLOSING_SCRIPT = 'function envoy_on_request(handle) handle:streamInfo():drainConnectionUponCompletion() end'
 
-/** True if an address of the service may be found in the chain that services of its port share. */
-export function mayShareChain({ rules, sharedWith }: OutboundPart): boolean {
-  return rules.kind === 'http' && sharedWith === undefined
+/** The chain in which an address of the service may be found; undefined where it never shares one. */
+export function sharedChainOf({ id, port, rules, sharedWith }: OutboundPart): SharedChain | undefined {
+  if (rules.kind !== 'http' || sharedWith !== undefined) return undefined
+  return { port, shard: hash('sha256', id, 'hex').slice(0, 1) }
 }
 
 /**
@@ -33,7 +42,7 @@ export function needsOwnChain(
   part: OutboundPart,
   { breakers, plaintext }: Pick<ProxyView, 'breakers' | 'plaintext'>,
 ): boolean {
-  if (part.rules.kind !== 'http' || !mayShareChain(part)) return true
+  if (part.rules.kind !== 'http' || part.sharedWith !== undefined) return true
   if (breakersOfOutbound(part, breakers.byCluster).size > 0) return true
   const { ids } = plaintext
   return ids.size > 0 && part.rules.routes.some(({ targets }) => targets.some(({ upstream }) => ids.has(upstream)))

@@ -24,7 +24,7 @@ import type { MeshSettings } from '../settings.js'
 import { requestTracing } from '../telemetry/tracing.js'
 import { otherUpgrades, upgradeTypes } from './upgrade-types.js'
 
-/** Header that names the service that a connection is for, by its scope if it is called and by its virtual host if it is served; set by the proxy itself, whatever the client sent, and never forwarded. */
+/** Header that names the virtual host of the service that a connection is for, called or served; set by the proxy itself, whatever the client sent, and never forwarded. */
 export const SERVICE_HEADER = 'x-osm-service'
 
 /** What one connection manager differs in from others. */
@@ -44,24 +44,14 @@ export interface HttpManager {
 }
 
 /**
- * Lets a connection manager that was made without routes choose between scopes by {@link SERVICE_HEADER}. Managers that differ in nothing of this share
- * one subscription in Envoy.
+ * A connection manager that chooses the virtual host itself, see {@link SERVICE_HEADER}.
  *
- * @param dialled - value of the header; may hold commands of Envoy's format strings
- * @param host - see {@link routedManager}
+ * @param base - what it shares with others, without a choice
+ * @param virtualHost - value of the header; may hold commands of Envoy's format strings
  */
-export function scopedManager(base: Any, dialled: string, host: string): Any {
+export function choosingManager(base: Any, virtualHost: string): Any {
   const value = extend(HttpConnectionManagerSchema, base.value, {
-    routeSpecifier: oneOf('scopedRoutes', {
-      name: 'outbound',
-      scopeKeyBuilder: {
-        fragments: [{ type: oneOf('headerValueExtractor', { name: SERVICE_HEADER, extractType: oneOf('index', 0) }) }],
-      },
-      rdsConfigSource: adsSource(),
-      configSpecifier: oneOf('scopedRds', { scopedRdsConfigSource: adsSource() }),
-    }),
-    httpProtocolOptions: { defaultHostForHttp10: host },
-    earlyHeaderMutationExtensions: [earlyMutation([serviceHeader(dialled)])],
+    earlyHeaderMutationExtensions: [earlyMutation([serviceHeader(virtualHost)])],
   })
   return create(AnySchema, { typeUrl: base.typeUrl, value })
 }

@@ -1,4 +1,5 @@
 import {
+  type ClientRetry,
   type EgressPart,
   type OutboundPart,
   type PartRef,
@@ -33,9 +34,9 @@ import {
 } from '../outbound/outbound-routes.js'
 import { needsOwnChain } from '../outbound/shared-chains.js'
 import type { Served } from '../policy-reader.js'
+import { SharedRouteTranslation } from './shared-routes.js'
 import type { ProxyView } from '../proxy-view.js'
 import type { KeptByPorts } from '../inbound/served-routes.js'
-import { type Retries, retriesOf } from './retries.js'
 
 /** An encoded virtual host with what it was made of. */
 interface VirtualHost {
@@ -43,16 +44,21 @@ interface VirtualHost {
   readonly sources: readonly PartRef[]
 }
 
+/** Retries of one identity, by id of the outbound part. */
+type Retries = ReadonlyMap<string, ClientRetry['policy']>
+
 /** Route configurations of proxies. */
 export class RouteTranslation {
   readonly #virtualHosts: MemoTable<Uint8Array>
   readonly #configurations: MemoTable<EncodedResource>
+  readonly #shared: SharedRouteTranslation
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
   constructor(memo: Memo) {
     this.#virtualHosts = memo.table()
     this.#configurations = memo.table()
+    this.#shared = new SharedRouteTranslation(memo)
     this.#layers = memo.table()
     this.#sets = memo.table()
   }
@@ -129,7 +135,7 @@ export class RouteTranslation {
     ])
   }
 
-  /** Route configurations of called services in transparent mode that have a chain of their own. */
+  /** Route configurations of called services in transparent mode. */
   #services(called: readonly PartInSet<OutboundPart>[], retries: Retries, view: ProxyView): readonly EncodedResource[] {
     const byId = new Map(called.map((member) => [member.part.id, member]))
     const keyOfMember = ({ part, ref, shortNames }: PartInSet<OutboundPart>): unknown => [
@@ -138,8 +144,11 @@ export class RouteTranslation {
       ...(retries.has(part.id) ? [retries.get(part.id), view.proxy.clientRules] : []),
       shortNames,
     ]
+    const { clientRules } = view.proxy
+    const source =
+      clientRules === undefined ? undefined : refOf(view.reader.part(clientRules, 'clientRules'), clientRules)
     // No chain uses the routes of a service that has no address.
-    return called
+    const own = called
       .filter(({ part }) => part.addresses.length > 0 && needsOwnChain(part, view))
       .map((member) => {
         const others = (member.part.sharedWith ?? []).flatMap((id) => byId.get(id) ?? [])
@@ -151,6 +160,7 @@ export class RouteTranslation {
           return configuration(names.serviceRoutes(member.part), virtualHosts, serviceRouteConfiguration)
         })
       })
+    return [...own, ...this.#shared.translate(called, { byOutbound: retries, source }, view)]
   }
 
   #httpEgress({ proxy, reader }: ProxyView): readonly PartInSet<EgressPart>[] {
@@ -264,10 +274,17 @@ function outboundKey(view: ProxyView): readonly unknown[] {
     view.egressGatewayRoutes.key,
     view.breakers.key,
     view.plaintext.key,
+    view.retired,
     // What becomes of hosts that nothing names depends on global egress.
     explicit || proxy.egress !== undefined ? settings.key : '',
     explicit,
   ]
+}
+
+function retriesOf({ proxy, reader }: ProxyView): Retries {
+  if (proxy.clientRules === undefined) return new Map()
+  const { retries } = reader.part(proxy.clientRules, 'clientRules')
+  return new Map(retries.map(({ outbound, policy }) => [outbound, policy]))
 }
 
 function unique(refs: readonly PartRef[]): readonly PartRef[] {
