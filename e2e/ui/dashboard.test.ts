@@ -1,18 +1,18 @@
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 
+import { axeViolations } from './support/axe.js'
+import { launchChromium } from './support/launch-chromium.js'
 import { RunningDashboard } from './support/running-dashboard.js'
 
 const files = fileURLToPath(new URL('../../packages/cli/dist/dashboard-page', import.meta.url))
 const picture = fileURLToPath(new URL('../../docs/images/dashboard.png', import.meta.url))
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const views = ['Topology', 'Why', 'Proxies', 'Pushes', 'Problems']
 /** No load may reach it. */
 const WAIT_MS = 120_000
@@ -43,11 +43,7 @@ describe('the dashboard on the bookstore', () => {
 
   beforeAll(async () => {
     dashboard = await RunningDashboard.start()
-    // The browser starts as root, and asks no resolver but that of the system.
-    browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM_BIN'] ?? 'chromium',
-      args: ['--no-sandbox', '--disable-features=AsyncDns'],
-    })
+    browser = await launchChromium()
   })
   afterAll(async () => {
     await browser.close()
@@ -174,9 +170,7 @@ describe('the dashboard on the bookstore', () => {
     const found: unknown[] = []
     for (const view of views) {
       const page = await open(view, colorScheme)
-      // Evaluated by the debugger, so that the page's policy need not allow it.
-      await page.evaluate(axe)
-      found.push(...(await page.evaluate(violations)))
+      found.push(...(await axeViolations(page)))
       await page.context().close()
     }
     expect(found).toEqual([])
@@ -217,12 +211,3 @@ describe('the dashboard on the bookstore', () => {
     expect(answered).toBe(status)
   })
 })
-
-/** Runs in the page. */
-async function violations(): Promise<unknown[]> {
-  const { axe: checker } = globalThis as unknown as {
-    axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-  }
-  const result = await checker.run()
-  return result.violations.map(({ id, nodes }) => ({ id, at: nodes.map(({ html }) => html) }))
-}

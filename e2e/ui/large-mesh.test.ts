@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 
 import { LargeMesh } from './support/large-mesh.js'
+import { launchChromium } from './support/launch-chromium.js'
 
 const files = fileURLToPath(new URL('../../packages/cli/dist/dashboard-page', import.meta.url))
 const WORKLOADS = 1000
@@ -17,10 +18,7 @@ describe(`the dashboard of a mesh of ${WORKLOADS} workloads`, () => {
 
   beforeAll(async () => {
     mesh = await LargeMesh.serve(files, WORKLOADS)
-    browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM_BIN'] ?? 'chromium',
-      args: ['--no-sandbox', '--disable-features=AsyncDns'],
-    })
+    browser = await launchChromium()
   })
   afterAll(async () => {
     await browser.close()

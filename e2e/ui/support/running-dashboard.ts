@@ -17,6 +17,8 @@ export class RunningDashboard {
   readonly url: string
   /** Folder of the mesh, which may be edited. */
   readonly mesh: string
+  /** Of the mesh. */
+  readonly state: string
   readonly #folder: string
   readonly #programs: readonly ChildProcess[]
 
@@ -24,6 +26,7 @@ export class RunningDashboard {
     this.#folder = folder
     this.#programs = programs
     this.mesh = join(folder, 'examples/bookstore/mesh')
+    this.state = join(folder, 'state')
     this.ofDemo = urls.ofDemo
     this.url = urls.url
   }

@@ -26,7 +26,10 @@ export function useLiveMesh(): LiveMesh {
         setLive((before) => ({ ...before, [name]: value }))
       })
     events.addEventListener('error', () =>
-      setLive((before) => ({ ...before, fault: 'osm dashboard does not answer; start it again' })),
+      setLive((before) => ({
+        ...before,
+        fault: 'osm dashboard does not answer; start it again, or load the page and sign in again',
+      })),
     )
     return () => events.close()
   }, [])

@@ -1,11 +1,11 @@
 import type { ProcessLogger } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
 import { sourceOf } from '@osm-ts/driver-api/toolkit'
-import { type PageReply, type PageRequest, securePageServer, type SecurePages } from '@osm-ts/program'
+import { type PageRequest, securePageServer, type SecurePages } from '@osm-ts/program'
 
 import { isPlainRecord } from '../../state/json.js'
 import { addDashboardRoutes, type DashboardContent, refusal, securityHeaders } from '../dashboard-routes.js'
-import { loginPage, type LoginNotice } from './login-page.js'
+import { loginNoticeOf, loginPage } from './login-page.js'
 import { type PageAccess, type PageVerdict } from './page-access.js'
 import type { PageCredential } from './page-credential.js'
 
@@ -50,8 +50,6 @@ export function pageServer({ access, audience, credential, logger, ...content }:
   const app = securePageServer(credential, BODY_LIMIT)
   const check = async (request: PageRequest, token: string | undefined): Promise<PageVerdict> =>
     token === undefined ? 'unknown' : access.check(token, sourceOf(request.socket.remoteAddress ?? ''))
-  const showLogin = (reply: PageReply, notice: LoginNotice, status = 200): PageReply =>
-    reply.code(status).type('text/html; charset=utf-8').send(loginPage(notice, audience))
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders)
@@ -73,12 +71,16 @@ export function pageServer({ access, audience, credential, logger, ...content }:
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))))
   })
-  app.get('/login', async (_request, reply) => showLogin(reply, 'none'))
+  app.get('/login', async ({ query }, reply) => {
+    const notice = loginNoticeOf((query as Readonly<Record<string, unknown>>)['notice'])
+    return reply.type('text/html; charset=utf-8').send(loginPage(notice, audience))
+  })
   app.post('/login', async (request, reply) => {
     const token = isPlainRecord(request.body) ? request.body['token'] : undefined
     const text = typeof token === 'string' ? token.trim() : ''
     const verdict = text.length > MAX_COOKIE_CHARACTERS ? 'unknown' : await check(request, text)
-    if (verdict !== 'permitted') return showLogin(reply, verdict, statuses[verdict][0])
+    // By an address of its own, so that a browser does not send the token again when its user loads the form again.
+    if (verdict !== 'permitted') return reply.code(303).header('location', `login?notice=${verdict}`).send()
     return reply
       .code(303)
       .header('set-cookie', `${COOKIE}=${text}; ${cookieAttributes}`)
@@ -111,7 +113,8 @@ const cookieAttributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
 
 /** Paths that tell nothing of the mesh. */
 function isPublic({ url }: PageRequest): boolean {
-  return ['/login', '/logout', '/page.css'].includes(url)
+  const [path = ''] = url.split('?')
+  return ['/login', '/logout', '/page.css', '/icon.svg'].includes(path)
 }
 
 /** A browser opens the page, rather than a part of it. */
