@@ -197,6 +197,14 @@ spec: { service: server, backends: [{ service: server, weight: 1 }] }
       const { code, stdout } = await osm('analyze', file, '--against-mesh', '-n', shop)
       expect(code).toBe(1)
       expect(stdout).toMatch(/target\.yaml:\d+:\d+: error OSM_SPEC_ROUTE {2}TrafficTarget shop\/client-to-server/)
+      // Pods of a Deployment in a file, in a namespace that the cluster has in the mesh, and in one that it has not.
+      const deployment = (namespace: string): string =>
+        `kind: Deployment\napiVersion: apps/v1\nmetadata: { name: new, namespace: ${namespace} }\nspec: { template: { spec: { hostNetwork: true, containers: [{ name: app }] } } }\n`
+      await writeFile(file, [deployment(shop), deployment('default')].join('---\n'))
+      const pods = await osm('analyze', file, '--against-mesh')
+      expect(pods.stdout.match(/OSM_ANALYZE_POD_\w+ {2}Deployment \S+/g)).toEqual([
+        `OSM_ANALYZE_POD_WITHOUT_SIDECAR  Deployment ${shop}/new:`,
+      ])
     } finally {
       await rm(folder, { recursive: true })
     }

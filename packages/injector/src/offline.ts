@@ -37,6 +37,8 @@ export interface OfflineMesh {
 export interface OfflineInjector {
   /** What is wrong with the MeshConfig. */
   readonly problems: readonly Problem[]
+  /** Sidecar classes that it has drivers of. */
+  readonly classes: readonly string[]
   inject(pod: JsonObject, namespace: NamespaceFacts, signal: AbortSignal): Promise<Injection>
 }
 
@@ -95,6 +97,7 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
   }
   return {
     problems,
+    classes: registry.names(),
     inject: (pod, namespace, signal) =>
       injectPod({ pod, namespace, dryRun: true, signal }, settings, {
         ...ports,

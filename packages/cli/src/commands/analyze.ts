@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 
 import type { AnnotationsOf } from '../analyze/findings.js'
 import type { KeyedObject } from '../analyze/mesh-keys.js'
+import type { WrittenWorkload } from '../analyze/workloads/read-workloads.js'
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
@@ -42,7 +43,7 @@ export function addAnalyze(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-Files are analyzed with the code of the controller; nothing is applied. Each finding has a stable code: osm support error-info <code> explains it.
+Files are analyzed with the code of the controller and the injector, pod templates such as those of Deployments included; nothing is applied. Each finding has a stable code: osm support error-info <code> explains it.
 For a running mesh, the controller is also asked what proxies refused, which drivers fail and which certificates expire.
 
 An object keeps findings to itself with the annotation openservicemesh.io/suppress-findings: <code>,<code>.
@@ -61,22 +62,29 @@ Examples:
       const analyzed = isAlone
         ? { model: await loadPaths(host, paths), running: [], pods: [] }
         : await loadRunning(host, flags, command, paths)
-      await report(host, flags, analyzed)
+      await report(host, flags, { ...analyzed, ...(await checkWorkloads(host, paths, analyzed.model)) })
     })
 
   async function report(
     { context: { stdout, variables, cwd, version } }: CommandHost,
     { suppress = [], namespace, failOn, output }: AnalyzeFlags,
-    { model, running, pods }: AnalyzedMesh,
+    { model, running, pods, workloads, ofWorkloads }: AnalyzedMesh & CheckedWorkloads,
   ): Promise<void> {
     const { formatObjectRef } = await import('@osm-ts/core')
     const { collectFindings } = await import('../analyze/findings.js')
     const { findKeyProblems } = await import('../analyze/mesh-keys.js')
     const { withShortPlaces } = await import('../spec/short-places.js')
+    const { withoutForeign } = await import('../analyze/workloads/analyze-workloads.js')
     const ofPods = findKeyProblems(pods, () => undefined)
-    const annotationsOf: AnnotationsOf = (object) =>
-      pods.find((pod) => formatObjectRef(pod) === formatObjectRef(object))?.annotations ?? model.annotationsOf(object)
-    const found = collectFindings([model.problems, running, ofPods], annotationsOf, { suppress, namespace })
+    const own = new Map(
+      [...pods, ...workloads.map(({ object, annotations }) => ({ ...object, annotations }))].map((each) => [
+        formatObjectRef(each),
+        each.annotations,
+      ]),
+    )
+    const annotationsOf: AnnotationsOf = (object) => own.get(formatObjectRef(object)) ?? model.annotationsOf(object)
+    const all = [withoutForeign(model.problems, workloads), running, ofPods, ofWorkloads]
+    const found = collectFindings(all, annotationsOf, { suppress, namespace })
     const findings = withShortPlaces(found.findings, cwd)
     switch (output) {
       case 'json': {
@@ -109,6 +117,22 @@ async function loadPaths({ context: { cwd, signal } }: CommandHost, paths: reado
   const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
   const { proposedChange } = await import('../spec/proposed-change.js')
   return await loadFolder(proposedChange(paths, { cwd }).source, standaloneNaming, signal)
+}
+
+/** Workloads of files, and what is wrong with their pods. */
+interface CheckedWorkloads {
+  readonly workloads: readonly WrittenWorkload[]
+  readonly ofWorkloads: readonly Problem[]
+}
+
+async function checkWorkloads(
+  { context: { cwd, signal } }: CommandHost,
+  paths: readonly string[],
+  model: MeshModel,
+): Promise<CheckedWorkloads> {
+  const { analyzeWorkloads } = await import('../analyze/workloads/analyze-workloads.js')
+  const { workloads, problems } = await analyzeWorkloads(paths, model, { cwd, signal })
+  return { workloads, ofWorkloads: problems }
 }
 
 /** What is looked at. */

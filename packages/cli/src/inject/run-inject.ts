@@ -20,7 +20,7 @@ export interface InjectQuestion {
 }
 
 /** Defaults of the chart for an injector. */
-const environment = {
+export const injectionDefaults = {
   OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
   OSM_DEFAULT_SIDECAR_IMAGE: 'envoyproxy/envoy:distroless-v1.40.0',
   OSM_DEFAULT_SIDECAR_WINDOWS_IMAGE: '',
@@ -36,7 +36,7 @@ export async function runInject(question: InjectQuestion): Promise<readonly Inje
     meshName,
     osmNamespace,
     meshConfig: meshConfigOf(given, config ?? ''),
-    environment,
+    environment: injectionDefaults,
     nativeSidecars: question.nativeSidecar === 'on',
   })
   const fault = injector.problems.find(({ severity }) => severity === 'error')

@@ -141,7 +141,8 @@ function malformed(document: ParsedDocument, decoder: ObjectDecoder, options: Re
   }
 }
 
-function itemsOf(value: unknown): readonly { readonly value: unknown; readonly base: FieldPath }[] {
+/** The objects of a document: those of a list, else itself. */
+export function itemsOf(value: unknown): readonly { readonly value: unknown; readonly base: FieldPath }[] {
   const isList =
     isPlainObject(value) && value.kind === 'List' && value.apiVersion === 'v1' && Array.isArray(value.items)
   if (!isList) return [{ value, base: [] }]
@@ -156,6 +157,7 @@ function locateField(document: ParsedDocument, base: FieldPath, value: unknown, 
   return document.locate([...base, written, ...rest])
 }
 
-function originOf(file: string, place: Place): ObjectOrigin {
+/** A place of a file. */
+export function originOf(file: string, place: Place): ObjectOrigin {
   return { kind: 'file', file, line: place.line, column: place.column }
 }
