@@ -156,6 +156,7 @@ describe('the rights of the chart', () => {
 })
 
 describe('the pods of the chart', () => {
+  const logForwarder = 'fluentbit-logger'
   const pods = all.flatMap(({ name, manifest }) => {
     const pod = podOf(manifest)
     return pod === undefined ? [] : [{ where: `${name}: ${title(manifest)}`, manifest, pod }]
@@ -164,11 +165,13 @@ describe('the pods of the chart', () => {
   it.each(pods)('$where runs without rights over its node', ({ pod }) => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
     for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) expect(pod).not.toHaveProperty(field)
-    for (const { securityContext, resources } of pod.containers) {
+    for (const { name, securityContext, resources } of pod.containers) {
       expect(securityContext).toEqual({
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
+        // Logs of pods belong to root on their node.
+        ...(name === logForwarder ? { runAsNonRoot: false, runAsUser: 0 } : {}),
       })
       expect(resources).toMatchObject({
         limits: { memory: expect.anything() },
@@ -182,7 +185,19 @@ describe('the pods of the chart', () => {
   })
 
   it.each(pods.filter(({ manifest }) => manifest.kind === 'Deployment'))('$where is probed', ({ pod }) => {
-    for (const { readinessProbe } of pod.containers) expect(readinessProbe).toBeDefined()
+    const probed = pod.containers.filter(({ name }) => name !== logForwarder)
+    expect(probed).not.toHaveLength(0)
+    for (const { readinessProbe } of probed) expect(readinessProbe).toBeDefined()
+  })
+
+  it('give the controller’s token to no other container', () => {
+    const controller = podOf(find(manifests.get('add-ons') ?? [], 'Deployment', 'osm-controller'))
+    const others = controller?.containers.filter(({ name }) => name !== 'osm-controller') ?? []
+    expect(others.map(({ name }) => name)).toEqual([logForwarder])
+    for (const { volumeMounts } of others)
+      expect(volumeMounts).toContainEqual(
+        expect.objectContaining({ name: 'no-token', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' }),
+      )
   })
 
   it.each(pods.filter(({ pod }) => pod.containers.some(({ name }) => name.startsWith('osm-'))))(

@@ -5,7 +5,7 @@ import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import { createPipyDriver } from '@osm-ts/driver-pipy'
 import { readChartValues, type ChartValue } from '../../tools/chart/values.mjs'
 import { valuesFile } from './chart/cases.js'
-import { containerOf, find, title } from './chart/manifest.js'
+import { containerOf, find, podOf, title } from './chart/manifest.js'
 import { chartFolder, helm, render, template } from './chart/render.js'
 import { withoutEffect } from './chart/value-effects.js'
 
@@ -30,6 +30,7 @@ const driver = (sidecarName: string, proxyServerPort?: number) => ({
 const acme = { name: 'acme', path: '/drivers/acme', integrity: `sha512-${'A'.repeat(86)}==` }
 
 const vault = (values: object) => ({ osm: { certificateProvider: { kind: 'vault' }, vault: values } })
+const fluentBit = (settings: object) => ({ osm: { enableFluentbit: true, fluentBit: settings } })
 const certManager = (values: object) => ({
   osm: { certificateProvider: { kind: 'cert-manager' }, certmanager: values },
 })
@@ -164,7 +165,18 @@ describe('values that say something wrong', () => {
       { osm: { grafana: { enableRemoteRendering: true } } },
       'osm.grafana.enableRemoteRendering is true',
     ],
-    ['Fluent Bit', { osm: { enableFluentbit: true } }, 'osm.enableFluentbit is true'],
+    [
+      'Azure without a workspace',
+      fluentBit({ outputPlugin: 'azure', primaryKey: 'a' }),
+      'needs osm.fluentBit.workspaceId',
+    ],
+    ['Azure without a key', fluentBit({ outputPlugin: 'azure', workspaceId: 'a' }), 'needs osm.fluentBit.primaryKey'],
+    ['a proxy without a URL', fluentBit({ enableProxySupport: true }), 'needs osm.fluentBit.httpProxy or'],
+    [
+      'a setting of an output that adds a section',
+      fluentBit({ outputSettings: { Host: 'logs.example\n[INPUT]' } }),
+      "'/osm/fluentBit/outputSettings/Host'",
+    ],
     ['a repo of its own', { osm: { repoServer: { standalone: true } } }, 'osm.repoServer.standalone is true'],
     ['Contour', { contour: { enabled: true } }, 'contour.enabled is true'],
     ['Flomesh’s gateway', { fsm: { enabled: true } }, 'fsm.enabled is true'],
@@ -255,6 +267,61 @@ describe('driver packages', () => {
     expect(stdout).toContain(String.raw`\"path\":\"/osm-drivers/acme/driver\"`)
     const old = templateFor('1.30.9')
     expect([old.code, old.stderr]).toEqual([1, expect.stringContaining('came with 1.31; use initContainer, or path')])
+  })
+})
+
+describe('Fluent Bit beside the controller', () => {
+  const secretOf = (settings: object): Readonly<Record<string, string>> => {
+    const { data = {} } = find(render(fluentBit(settings)), 'Secret', 'osm-fluent-bit')
+    return Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
+    )
+  }
+
+  it('reads the logs of its pod and of no other, without capabilities', () => {
+    const pod = podOf(find(render(fluentBit({})), 'Deployment', 'osm-controller'))
+    const forwarder = pod?.containers.find(({ name }) => name === 'fluentbit-logger')
+    expect(forwarder).toMatchObject({
+      image: 'fluent/fluent-bit:5.1.1',
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+    })
+    expect(forwarder?.volumeMounts).toContainEqual({
+      name: 'pod-logs',
+      mountPath: '/var/log/osm',
+      subPathExpr: '$(CONTROLLER_POD_NAMESPACE)_$(CONTROLLER_POD_NAME)_$(CONTROLLER_POD_UID)',
+      readOnly: true,
+    })
+  })
+
+  it('adds the name of the pod to each record, and writes records to its output by default', () => {
+    const { 'fluent-bit.conf': configuration = '', ...others } = secretOf({})
+    expect(configuration).toContain('Record controller_pod_name ${CONTROLLER_POD_NAME}')
+    expect(configuration).toMatch(/\[OUTPUT\]\n +Name {2}stdout\n +Match \*$/)
+    expect(Object.keys(others)).toEqual(['parsers.conf'])
+  })
+
+  it('keeps the key of a workspace and the URL of a proxy in the Secret', () => {
+    const settings = { outputPlugin: 'azure', workspaceId: 'a', primaryKey: 'planted-key', enableProxySupport: true }
+    const proxied = { ...settings, httpProxy: 'http://user:planted-password@proxy.example' }
+    expect(secretOf(proxied)).toMatchObject({
+      'fluent-bit.conf': expect.stringContaining('Shared_Key  ${AZURE_PRIMARY_KEY}'),
+      AZURE_PRIMARY_KEY: 'planted-key',
+      HTTP_PROXY: proxied.httpProxy,
+    })
+    const others = render(fluentBit(proxied)).filter(({ kind }) => kind !== 'Secret')
+    expect(JSON.stringify(others)).not.toContain('planted')
+  })
+
+  it('passes further settings on to its output', () => {
+    const { 'fluent-bit.conf': configuration } = secretOf({
+      outputPlugin: 'http',
+      outputSettings: { Host: 'logs.example', Format: 'json' },
+    })
+    expect(configuration).toMatch(/Name {2}http\n +Match \*\n +Format json\n +Host logs\.example$/)
   })
 })
 

@@ -96,12 +96,13 @@ export const chartValues = {
     works('osm.deployGrafana', [effects, values], {
       note: 'needs deployPrometheus; its users may look, and no one may log in',
     }),
-    refused('osm.enableFluentbit', 'the programs log to standard error, for any collector', values),
-    never(
+    works('osm.enableFluentbit', [effects, values]),
+    works(
       'osm.fluentBit.{name,registry,tag,pullPolicy,outputPlugin,workspaceId,primaryKey,enableProxySupport,httpProxy,httpsProxy}',
-      'the chart brings no Fluent Bit',
-      effects,
+      [effects, values],
+      { note: 'the default of tag is 5.1.1' },
     ),
+    works('osm.fluentBit.outputSettings', [effects, values], { note: 'new' }),
     works('osm.meshName', [effects, chart]),
     works('osm.{sidecarLogLevel,envoyLogLevel}', effects, { note: 'the second is the name of OSM' }),
     works('osm.localProxyMode', effects),

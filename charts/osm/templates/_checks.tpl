@@ -26,9 +26,7 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- if $osm.grafana.enableRemoteRendering -}}
 {{- fail "osm.grafana.enableRemoteRendering is true: this chart brings no renderer of images. Leave it false, and look at the dashboards in a browser" -}}
 {{- end -}}
-{{- if $osm.enableFluentbit -}}
-{{- fail "osm.enableFluentbit is true: this chart brings no Fluent Bit. Leave it false, and collect the JSON lines that the programs write to standard error with what collects the logs of your nodes; docs/guides/observability.md has settings for Fluent Bit" -}}
-{{- end -}}
+{{- include "osm.checkFluentBit" . -}}
 {{- if .Values.contour.enabled -}}
 {{- fail "contour.enabled is true: this chart brings no Contour. Install Contour by its own chart, and let it in by an IngressBackend" -}}
 {{- end -}}
@@ -46,6 +44,23 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- end -}}
 {{- if eq $osm.certificateProvider.kind "vault" -}}
 {{- include "osm.checkVault" . -}}
+{{- end -}}
+{{- end }}
+
+{{/* Fluent Bit without what its output needs. */}}
+{{- define "osm.checkFluentBit" -}}
+{{- $settings := .Values.osm.fluentBit -}}
+{{- if .Values.osm.enableFluentbit -}}
+{{- if eq $settings.outputPlugin "azure" -}}
+{{- range $key := list "workspaceId" "primaryKey" -}}
+{{- if not (get $settings $key) -}}
+{{- fail (printf "osm.fluentBit.outputPlugin is azure, which needs osm.fluentBit.%s" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and $settings.enableProxySupport (not $settings.httpProxy) (not $settings.httpsProxy) -}}
+{{- fail "osm.fluentBit.enableProxySupport is true, which needs osm.fluentBit.httpProxy or osm.fluentBit.httpsProxy" -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 

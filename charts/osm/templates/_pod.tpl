@@ -193,10 +193,11 @@ volumeMounts:
 {{- end }}
 {{- end }}
 
-{{/* What its pod needs for that: of the Secret the certificate alone. */}}
+{{/* What its pod needs for that: of the Secret the certificate alone. Takes logs too, true for a pod with Fluent Bit. */}}
 {{- define "osm.programVolumes" -}}
 {{- $drivers := include "osm.driverVolumes" . | trim -}}
 {{- if .endpoints }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.endpointsVolumes" . | trim) | trim -}}{{- end -}}
+{{- if .logs }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.fluentBitVolumes" . | trim) | trim -}}{{- end -}}
 {{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumes:

@@ -34,6 +34,7 @@ export interface Container {
   readonly livenessProbe?: unknown
   readonly readinessProbe?: unknown
   readonly lifecycle?: unknown
+  readonly volumeMounts?: readonly unknown[]
 }
 
 /** The spec of a pod. */
@@ -62,9 +63,11 @@ export function podOf({ kind, spec }: Manifest): PodSpec | undefined {
   return (spec?.template as { readonly spec: PodSpec } | undefined)?.spec
 }
 
-/** The only container of an object's pod. */
+/** The container of an object's pod that has the object's name, or the only one. */
 export function containerOf(manifest: Manifest): Container {
-  const [container, ...others] = podOf(manifest)?.containers ?? []
+  const containers = podOf(manifest)?.containers ?? []
+  const named = containers.filter(({ name }) => name === manifest.metadata.name)
+  const [container, ...others] = named.length > 0 ? named : containers
   if (container === undefined || others.length > 0) throw new Error(`${title(manifest)} has not one container`)
   return container
 }

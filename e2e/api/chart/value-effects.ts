@@ -125,6 +125,38 @@ const certManagerValues: readonly ValueEffect[] = [
 const withPrometheus = { with: { osm: { deployPrometheus: true } } }
 const withGrafana = { with: { osm: { deployPrometheus: true, deployGrafana: true } } }
 const withDashboard = { with: { osm: { dashboard: { enable: true } } } }
+const logForwarder = 'Secret osm-fluent-bit'
+const withFluentBit = (settings: object = {}) => ({
+  with: { osm: { enableFluentbit: true, fluentBit: settings } },
+})
+const azureWorkspace = { outputPlugin: 'azure', workspaceId: 'workspace', primaryKey: 'planted' }
+const httpProxies = { enableProxySupport: true, httpProxy: 'http://one.example', httpsProxy: 'http://two.example' }
+const fluentBitValues: readonly ValueEffect[] = [
+  effect('osm.fluentBit.name', 'another', [controller], withFluentBit()),
+  effect('osm.fluentBit.registry', 'registry.example', [controller], withFluentBit()),
+  effect('osm.fluentBit.tag', 'v7', [controller], withFluentBit()),
+  effect('osm.fluentBit.pullPolicy', 'Always', [controller], withFluentBit()),
+  ...(
+    [
+      ['outputPlugin', 'http', {}],
+      ['outputSettings', { Host: 'logs.example' }, {}],
+      ['workspaceId', 'another', azureWorkspace],
+      ['primaryKey', 'another', azureWorkspace],
+      ['httpProxy', 'http://another.example', httpProxies],
+      ['httpsProxy', 'http://another.example', httpProxies],
+    ] as const
+  ).map(([key, value, settings]) =>
+    // The checksum of the Secret restarts the pod.
+    effect(`osm.fluentBit.${key}`, value, [controller, logForwarder], {
+      ...withFluentBit(settings),
+      shows: ['checksum/fluent-bit', 'fluent-bit.conf'],
+    }),
+  ),
+  effect('osm.fluentBit.enableProxySupport', true, [controller, logForwarder], {
+    ...withFluentBit({ ...httpProxies, enableProxySupport: false }),
+    shows: ['HTTPS_PROXY'],
+  }),
+]
 const withJaeger = { with: { osm: { deployJaeger: true } } }
 
 /** Values that change what is rendered, MeshConfig apart. */
@@ -301,6 +333,8 @@ export const effects: readonly ValueEffect[] = [
     shows: ['by-a-label'],
   }),
   effect('osm.deployJaeger', true, ['Service jaeger', 'Deployment jaeger'], { shows: ['jaeger'] }),
+  effect('osm.enableFluentbit', true, [controller, logForwarder], { shows: ['osm-fluent-bit'] }),
+  ...fluentBitValues,
   effect('osm.tracing.image', 'sidecar.example/jaeger:1', ['Deployment jaeger'], withJaeger),
   ...placement('osm.tracing', ['Deployment jaeger'], withJaeger),
   effect('osm.trustDomain', 'trust.example', [...programs, 'ConfigMap preset-mesh-root-certificate']),
@@ -443,16 +477,6 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
   'osm.osmInterceptor.affinity': affinity,
   'osm.osmInterceptor.tolerations': tolerations,
   'osm.grafana.rendererImage': 'sidecar.example/renderer:1',
-  'osm.fluentBit.name': 'another',
-  'osm.fluentBit.registry': 'registry.example',
-  'osm.fluentBit.tag': 'v7',
-  'osm.fluentBit.pullPolicy': 'Always',
-  'osm.fluentBit.outputPlugin': 'azure',
-  'osm.fluentBit.workspaceId': 'id',
-  'osm.fluentBit.primaryKey': 'key',
-  'osm.fluentBit.enableProxySupport': true,
-  'osm.fluentBit.httpProxy': 'http://proxy.example',
-  'osm.fluentBit.httpsProxy': 'http://proxy.example',
 }
 
 /** Values that are refused unless they say what holds anyway, and what they are refused with. */
@@ -460,7 +484,6 @@ export const refusedValues: Readonly<Record<string, unknown>> = {
   'osm.repoServer.standalone': true,
   'osm.certificateProvider.kind': 'vault',
   'osm.grafana.enableRemoteRendering': true,
-  'osm.enableFluentbit': true,
   'contour.enabled': true,
   'fsm.enabled': true,
 }
