@@ -10,7 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { AzureMetadataStandIn } from '@osm-ts/standalone/testing'
 
-import { kernelTestObstacle, namespaceNames, removeLeftovers, run } from './support/kernel.js'
+import { kernelTestObstacle, removeLeftovers, run } from './support/kernel.js'
+import { MachineNetwork } from './support/machine-network.js'
 import { envoyBinary, programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
@@ -18,9 +19,8 @@ import { account, meshConfig, routeGroup, service, trafficTarget, workload } fro
 const PORT = 8080
 const http = { protocol: 'http' }
 const osm = fileURLToPath(new URL('../../packages/cli/dist/osm.mjs', import.meta.url))
-const namespace = `osmtest-${String(process.pid)}-machine`
-const address = { mesh: '10.203.7.1', machine: '10.203.7.2' } as const
-const inside = ['netns', 'exec', namespace, process.execPath] as const
+const network = new MachineNetwork('machine', 7)
+const inside = [...network.inside, process.execPath] as const
 const obstacle = kernelTestObstacle()
 const store = 'http://store.shop:8080/'
 /** The machine as Azure knows it. */
@@ -130,16 +130,10 @@ if (obstacle !== undefined) {
 
     beforeAll(async () => {
       removeLeftovers('osmtest-')
-      run('ip', ['netns', 'add', namespace])
-      run('ip', ['link', 'add', 'osmt-machine', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace])
-      run('ip', ['address', 'add', `${address.mesh}/24`, 'dev', 'osmt-machine'])
-      run('ip', ['link', 'set', 'osmt-machine', 'up'])
-      run('ip', ['-n', namespace, 'link', 'set', 'lo', 'up'])
-      run('ip', ['-n', namespace, 'address', 'add', `${address.machine}/24`, 'dev', 'eth0'])
-      run('ip', ['-n', namespace, 'link', 'set', 'eth0', 'up'])
+      network.create()
       folder = await mkdtemp(join(tmpdir(), 'osm-machine-'))
       state = join(folder, 'state')
-      metadataUrl = await metadata.listen(address.mesh)
+      metadataUrl = await metadata.listen(network.mesh)
       mesh = await startTestMesh(
         {
           'mesh.yaml': [
@@ -163,7 +157,7 @@ if (obstacle !== undefined) {
         undefined,
         'envoy',
         undefined,
-        { machineAddress: address.mesh, environment: { OSM_MACHINE_AZURE_ROOTS: metadata.authority.root.pem } },
+        { machineAddress: network.mesh, environment: { OSM_MACHINE_AZURE_ROOTS: metadata.authority.root.pem } },
       )
       const app = spawn('ip', [...inside, programs.http], {
         env: { ...process.env, PORT: String(PORT), NAME: 'machine' },
@@ -181,7 +175,7 @@ if (obstacle !== undefined) {
       }
       await metadata.close()
       await mesh.stop()
-      if (namespaceNames().includes(namespace)) run('ip', ['netns', 'delete', namespace])
+      network.remove()
       await rm(folder, { recursive: true })
     })
 
@@ -254,7 +248,7 @@ if (obstacle !== undefined) {
       })
       await ended
       expect(existsSync(state)).toBe(false)
-      const commands = run('ip', ['netns', 'pids', namespace])
+      const commands = run('ip', ['netns', 'pids', network.namespace])
         .split('\n')
         .filter((pid) => pid !== '')
         .map((pid) => run('cat', [`/proc/${pid}/cmdline`]))

@@ -12,6 +12,7 @@ export function checkInterception(options: InterceptionOptions): InterceptionChe
   const check = new OptionChecker()
   const settings: InterceptionSettings = {
     proxyUid: check.uid('proxyUid', options.proxyUid ?? defaults.proxyUid),
+    bypassGid: options.bypassGid === undefined ? undefined : check.gid('bypassGid', options.bypassGid),
     inboundListenerPort: check.port('inboundListenerPort', options.inboundListenerPort ?? defaults.inboundListenerPort),
     outboundListenerPort: check.port(
       'outboundListenerPort',
@@ -20,6 +21,10 @@ export function checkInterception(options: InterceptionOptions): InterceptionChe
     adminPort: check.port('adminPort', options.adminPort ?? defaults.adminPort),
     proxyServicePorts: check.ports('proxyServicePorts', options.proxyServicePorts ?? defaults.proxyServicePorts),
     inboundPortExclusions: check.ports('inboundPortExclusions', options.inboundPortExclusions),
+    inboundPortInclusions:
+      options.inboundPortInclusions === undefined
+        ? undefined
+        : check.ports('inboundPortInclusions', options.inboundPortInclusions),
     outboundPortExclusions: check.ports('outboundPortExclusions', options.outboundPortExclusions),
     outboundIpRangeExclusions: check.ranges('outboundIpRangeExclusions', options.outboundIpRangeExclusions),
     outboundIpRangeInclusions: check.ranges('outboundIpRangeInclusions', options.outboundIpRangeInclusions),

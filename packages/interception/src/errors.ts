@@ -4,7 +4,8 @@ export const interceptionErrorCodes = {
   OSM_INTERCEPTION_RANGE: 'an address range is not written as address/prefix, or the address or prefix does not exist',
   OSM_INTERCEPTION_INTERFACE:
     'a network interface name is not 1 to 15 letters, digits, dots, underscores or inner hyphens',
-  OSM_INTERCEPTION_UID: 'the uid of the sidecar is not a whole number between 1 and 4294967294',
+  OSM_INTERCEPTION_UID:
+    'the uid of the sidecar, or a gid that bypasses it, is not a whole number between 1 and 4294967294',
   OSM_INTERCEPTION_ADDRESS: 'the address of the pod or of the DNS listener is not a usable IP address',
   OSM_INTERCEPTION_LIST: 'a list has more entries than one ruleset may contain',
   OSM_INTERCEPTION_UNBOUND:

@@ -42,8 +42,8 @@ function natTable(settings: InterceptionSettings, family: IpFamily): RuleTable {
     chains: [chain.inbound, chain.inboundRedirect, chain.outbound, chain.outboundRedirect, ...dns.chains],
     rules: [
       ...inboundExclusions(settings),
-      ...portRules(chain.inbound, settings.proxyServicePorts),
-      tcp(chain.inbound, [], jump(chain.inboundRedirect)),
+      ...portRules(chain.inbound, settings.proxyServicePorts, returns),
+      ...inboundCapture(settings, chain.inboundRedirect),
       tcp(chain.inboundRedirect, [], { kind: 'redirect', port: settings.inboundListenerPort }),
       ...loopbackRules(settings, family),
       ...outboundExclusions(settings, family),
@@ -117,7 +117,7 @@ function refusalTable(settings: InterceptionSettings, family: IpFamily): RuleTab
       tcp(chain.inbound, [established], returns),
       tcp(chain.inbound, [{ kind: 'inInterface', name: 'lo' }], returns),
       ...inboundExclusions(settings),
-      tcp(chain.inbound, [], jump(chain.refuse)),
+      ...inboundCapture(settings, chain.refuse),
       tcp(chain.outbound, [established], returns),
       tcp(chain.outbound, [outLoopback], returns),
       ...outboundExclusions(settings, family),
@@ -131,15 +131,24 @@ function refusalTable(settings: InterceptionSettings, family: IpFamily): RuleTab
 function inboundExclusions(settings: InterceptionSettings): readonly Rule[] {
   return [
     ...settings.interfaceExclusions.map((name) => tcp(chain.inbound, [{ kind: 'inInterface', name }], returns)),
-    ...portRules(chain.inbound, settings.inboundPortExclusions),
+    ...portRules(chain.inbound, settings.inboundPortExclusions, returns),
   ]
 }
 
+function inboundCapture({ inboundPortInclusions }: InterceptionSettings, captureChain: string): readonly Rule[] {
+  const target = jump(captureChain)
+  if (inboundPortInclusions === undefined) return [tcp(chain.inbound, [], target)]
+  const matches: readonly Match[] = [{ kind: 'toThisMachine' }]
+  return portRules(chain.inbound, inboundPortInclusions, target, matches)
+}
+
 function outboundExclusions(settings: InterceptionSettings, family: IpFamily): readonly Rule[] {
+  const { bypassGid: gid } = settings
   return [
+    ...(gid === undefined ? [] : [tcp(chain.outbound, [{ kind: 'ownerGroup', gid }], returns)]),
     ...settings.interfaceExclusions.map((name) => tcp(chain.outbound, [{ kind: 'outInterface', name }], returns)),
     ...rangeRules(settings.outboundIpRangeExclusions, family, returns),
-    ...portRules(chain.outbound, settings.outboundPortExclusions),
+    ...portRules(chain.outbound, settings.outboundPortExclusions, returns),
     ...nameserverRules(settings, family),
   ]
 }
@@ -171,11 +180,16 @@ function rangeRules(ranges: readonly IpRange[], family: IpFamily, target: Target
     .map((range) => tcp(chain.outbound, range.prefix === 0 ? [] : [{ kind: 'destination', range: range.text }], target))
 }
 
-function portRules(name: string, ports: readonly number[]): readonly Rule[] {
+function portRules(
+  name: string,
+  ports: readonly number[],
+  target: Target,
+  matches: readonly Match[] = [],
+): readonly Rule[] {
   const groups = Array.from({ length: Math.ceil(ports.length / maxPortsPerRule) }, (_, index) =>
     ports.slice(index * maxPortsPerRule, (index + 1) * maxPortsPerRule),
   )
-  return groups.map((group) => tcp(name, [{ kind: 'destinationPorts', ports: group }], returns))
+  return groups.map((group) => tcp(name, [{ kind: 'destinationPorts', ports: group }, ...matches], target))
 }
 
 function tcp(name: string, matches: readonly Match[], target: Target): Rule {

@@ -4,7 +4,8 @@ import { listLimits, type DnsCapture, type InterceptionSettings } from './option
 
 // No leading hyphen: it would read as an option. No `+`: to iptables it means "every interface that begins so".
 const interfaceGrammar = /^(?!\.{1,2}$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,14}$/
-const maxUid = 0xfffffffe
+/** Of users and of groups. */
+const maxId = 0xfffffffe
 
 /**
  * Checks one option after the other and gathers what is wrong. Every method gives its value back, in canonical form where it has one.
@@ -38,11 +39,12 @@ export class OptionChecker {
 
   /** Root is refused: half of what runs in containers runs as root, and would bypass the sidecar. */
   uid(field: string, value: number): number {
-    if (!Number.isInteger(value) || value < 1 || value > maxUid) {
-      const message = `${shown(value)} can't be the uid of a sidecar; write a whole number from 1 to ${String(maxUid)}`
-      this.#report('OSM_INTERCEPTION_UID', field, message)
-    }
-    return value
+    return this.#id(field, value, 'the uid of a sidecar')
+  }
+
+  /** The group of root is refused for the same reason. */
+  gid(field: string, value: number): number {
+    return this.#id(field, value, 'a gid that bypasses the sidecar')
   }
 
   ranges(field: string, values: readonly string[] = []): readonly IpRange[] {
@@ -111,6 +113,14 @@ export class OptionChecker {
       const message = `${String(settings[role])} is the ${twin} too; each listener of the sidecar needs a port of its own`
       this.#report('OSM_INTERCEPTION_PORT', role, message)
     })
+  }
+
+  #id(field: string, value: number, what: string): number {
+    if (!Number.isInteger(value) || value < 1 || value > maxId) {
+      const message = `${shown(value)} can't be ${what}; write a whole number from 1 to ${String(maxId)}`
+      this.#report('OSM_INTERCEPTION_UID', field, message)
+    }
+    return value
   }
 
   #list<T>(field: string, values: readonly T[], limit: number): readonly T[] {

@@ -10,6 +10,8 @@ export interface DnsCapture {
 export interface InterceptionOptions {
   /** The user that the sidecar runs as; its own connections are not sent back to it. */
   readonly proxyUid?: number
+  /** A group whose connections bypass the sidecar, beside the user of the sidecar. */
+  readonly bypassGid?: number
   /** Port of the sidecar that takes connections to the workload. */
   readonly inboundListenerPort?: number
   /** Port of the sidecar that takes connections of the workload. */
@@ -19,6 +21,8 @@ export interface InterceptionOptions {
   /** Ports that the sidecar itself serves to the network: metrics and probes. */
   readonly proxyServicePorts?: readonly number[]
   readonly inboundPortExclusions?: readonly number[]
+  /** Connections to these ports of the machine itself, and to no other, go through the sidecar. Left out: those to every port that is not excluded. */
+  readonly inboundPortInclusions?: readonly number[]
   readonly outboundPortExclusions?: readonly number[]
   readonly outboundIpRangeExclusions?: readonly string[]
   /** When not empty, connections to all other destinations pass by the sidecar, in both address families. */
@@ -42,11 +46,13 @@ export interface InterceptionOptions {
 /** Options after checking: defaults filled in, ranges parsed, lists sorted and free of duplicates. */
 export interface InterceptionSettings {
   readonly proxyUid: number
+  readonly bypassGid: number | undefined
   readonly inboundListenerPort: number
   readonly outboundListenerPort: number
   readonly adminPort: number
   readonly proxyServicePorts: readonly number[]
   readonly inboundPortExclusions: readonly number[]
+  readonly inboundPortInclusions: readonly number[] | undefined
   readonly outboundPortExclusions: readonly number[]
   readonly outboundIpRangeExclusions: readonly IpRange[]
   readonly outboundIpRangeInclusions: readonly IpRange[]

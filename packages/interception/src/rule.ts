@@ -10,6 +10,9 @@ export type Match =
   /** At most {@link maxPortsPerRule} ports. */
   | { readonly kind: 'destinationPorts'; readonly ports: readonly number[] }
   | { readonly kind: 'owner'; readonly uid: number; readonly except?: boolean }
+  | { readonly kind: 'ownerGroup'; readonly gid: number }
+  /** To an address of this machine itself, not on to another one such as a container. */
+  | { readonly kind: 'toThisMachine' }
   /** Packets of connections that the kernel already tracks. */
   | { readonly kind: 'established' }
 
@@ -83,6 +86,8 @@ export function formatRuleSpec(rule: Rule): string {
     ...matchWords(rule, 'destinationPort'),
     ...matchWords(rule, 'destinationPorts'),
     ...matchWords(rule, 'owner'),
+    ...matchWords(rule, 'ownerGroup'),
+    ...matchWords(rule, 'toThisMachine'),
     formatTarget(rule.target),
   ]
   return words.join(' ')
@@ -108,6 +113,10 @@ function formatMatch(match: Match, protocol: Rule['protocol']): string {
       return `-m multiport --dports ${match.ports.join(',')}`
     case 'owner':
       return `-m owner ${match.except === true ? '! ' : ''}--uid-owner ${String(match.uid)}`
+    case 'ownerGroup':
+      return `-m owner --gid-owner ${String(match.gid)}`
+    case 'toThisMachine':
+      return '-m addrtype --dst-type LOCAL'
     case 'established':
       return '-m conntrack --ctstate RELATED,ESTABLISHED'
   }

@@ -13,5 +13,6 @@ export type {
 export { joinErrorCodes, type JoinErrorCode } from './joining/errors.js'
 export type { JoinEvent } from './joining/join-event.js'
 export { joinMachine, type JoinMachineOptions } from './joining/join-machine.js'
+export type { MachineInterception } from './joining/transparent/transparent-place.js'
 export { leaveMachine } from './joining/leave-machine.js'
 export { statePaths } from './state/state-folder.js'

@@ -72,7 +72,7 @@ interface Registries {
 async function openPlacement(options: MeshOptions, { paths, ports, processes }: Registries): Promise<Placement> {
   switch (options.mode) {
     case 'explicit':
-      return explicitPlacement(ports, paths, options.machineAddress ?? LOOPBACK)
+      return explicitPlacement(ports, paths, options.machineAddress)
     case 'transparent':
       if (options.machineAddress !== undefined)
         throw new OsmError<StandaloneErrorCode>(

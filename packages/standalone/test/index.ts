@@ -11,4 +11,5 @@ export {
 export { parseOwnerMark, parseOwnerMetric } from '../src/netns/owner.js'
 export { runTool } from '../src/netns/run-tool.js'
 export { isReachableByOthers } from '../src/transparent/reachable.js'
+export { hasSidecarsHome } from '../src/transparent/sidecar-run-directory.js'
 export { AzureMetadataStandIn } from './azure-metadata-stand-in.js'

@@ -73,3 +73,29 @@ describe('osm machine join by the metadata service of Azure', () => {
     )
   })
 })
+
+describe('osm machine join --transparent', () => {
+  const joining = async (...args: readonly string[]) => {
+    const { context, stdout, stderr } = fakeContext({ cwd: '/nowhere' })
+    const code = await runCli(['machine', 'join', 'https://192.0.2.1:9097', ...args], context)
+    return { code, stdout: stdout.text, stderr: stderr.text }
+  }
+
+  it.each([
+    ['--exclude-outbound-ports', '22'],
+    ['--exclude-outbound-ip-ranges', '10.0.0.0/8'],
+    ['--include-outbound-ip-ranges', '10.0.0.0/8'],
+    ['--sidecar-uid', '1501'],
+  ])('is needed by %s', async (option, value) => {
+    const { code, stderr } = await joining(option, value)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(`${option} needs --transparent`)
+  })
+
+  it('is part of the unit that it prints, with what bypasses the sidecar', async () => {
+    const excluded = ['--exclude-outbound-ports', '22,25', '--exclude-outbound-ports', '53', '--sidecar-uid', '1501']
+    const { code, stdout } = await joining('--transparent', ...excluded, '--print-systemd-unit')
+    expect(code).toBe(0)
+    expect(stdout).toContain(' --transparent --exclude-outbound-ports 22,25,53 --sidecar-uid 1501 ')
+  })
+})

@@ -1,29 +1,30 @@
 import { hostname } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 
 import { type Command, Option } from 'commander'
 import type { MachineGrant } from '@osm-ts/core'
 
-import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
-import { type ProofFlags, readProof, TOKEN_VARIABLE } from '../machine/join-proof.js'
+import { binariesOf, type JoinFlags, transparentOf } from '../machine/join-flags.js'
+import { readProof, TOKEN_VARIABLE } from '../machine/join-proof.js'
+import { unitOf } from '../machine/join-unit.js'
 import {
-  type MachinePort,
   parseAddress,
   parseControlPlane,
   parseLabel,
   parseMetadata,
   parsePort,
+  parsePorts,
   parseRange,
+  parseRanges,
   parseTtl,
+  parseUid,
 } from '../machine/machine-values.js'
 import type { MadeClusterToken } from '../machine/make-cluster-token.js'
-import { systemdUnit } from '../machine/systemd-unit.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { CommandHost } from './cli-command.js'
-import { type SidecarFlags, sidecarPrograms } from './run-options.js'
 import { type MeshSource, meshSourceOf } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'
 
@@ -140,16 +141,6 @@ async function makeToken(source: MeshSource, grant: MachineGrant, ttlMs: number)
   return { ...(await makeFolderToken(stateFolder, grant, ttlMs)), controlPlane }
 }
 
-interface JoinFlags extends SidecarFlags, ProofFlags {
-  readonly name: string
-  readonly address?: string
-  readonly port?: readonly MachinePort[]
-  readonly listeners: { readonly first: number; readonly last: number }
-  readonly state: string
-  readonly printSystemdUnit?: boolean
-  readonly output: string
-}
-
 function addJoin(parent: Command, { context, onExit }: CommandHost): void {
   parent
     .command('join')
@@ -198,6 +189,34 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
         .argParser(parseRange)
         .default({ first: 15_100, last: 15_999 }, '15100-15999'),
     )
+    .option(
+      '--transparent',
+      'redirect connections of this machine to the sidecar by iptables, and let its programs resolve names of Services; needs root',
+    )
+    .addOption(
+      new Option(
+        '--exclude-outbound-ports <list>',
+        'with --transparent: ports of others, separated by commas, to which connections bypass the sidecar; may be repeated',
+      ).argParser(parsePorts),
+    )
+    .addOption(
+      new Option(
+        '--exclude-outbound-ip-ranges <list>',
+        'with --transparent: CIDRs, separated by commas, to which connections bypass the sidecar; may be repeated',
+      ).argParser(parseRanges),
+    )
+    .addOption(
+      new Option(
+        '--include-outbound-ip-ranges <list>',
+        'with --transparent: CIDRs, separated by commas, to which alone connections are redirected; may be repeated',
+      ).argParser(parseRanges),
+    )
+    .addOption(
+      new Option(
+        '--sidecar-uid <id>',
+        'with --transparent: user and group of the sidecar, whose connections bypass it (default: 1500, which must be unused)',
+      ).argParser(parseUid),
+    )
     .option('--class <name>', 'sidecar class (default: that of the mesh)')
     .option('--envoy <path>', 'Envoy executable (default: $ENVOY_BIN, else envoy on the PATH)')
     .option('--pipy <path>', 'Pipy executable (default: $PIPY_BIN, else pipy on the PATH)')
@@ -212,11 +231,17 @@ callers turn elsewhere, the sidecar drains and ends, and the next start goes on 
 leave removes all of it. The command prints the variables by which programs of this machine reach the mesh, such as
 HTTP_PROXY.
 
+With --transparent, programs need no variables. Connections to the ports of --port, and all TCP connections that programs
+open, go through the sidecar; SSH and other ports of this machine do not. Names of Services are added to /etc/hosts. Rules
+and names are removed when the command ends. MeshConfig excludes more ports and ranges, as of the time of joining.
+
 Examples:
   osm machine join https://10.0.0.1:20003 --token-file token --port 8080
+  osm machine join https://10.0.0.1:20003 --token-file token --port 8080 --transparent
   osm machine join https://10.0.0.1:9097 --azure -n bookstore -a bookstore --root-file root.pem --port 8080`,
     )
     .action(async (controlPlane: URL, flags: JoinFlags) => {
+      const transparent = transparentOf(flags)
       if (flags.printSystemdUnit === true) {
         context.stdout.write(unitOf(context, controlPlane, flags))
         onExit(exitCodes.ok)
@@ -234,6 +259,7 @@ Examples:
         ...(flags.address !== undefined && { address: flags.address }),
         ports: [...(flags.port ?? [])],
         listeners: flags.listeners,
+        ...(transparent !== undefined && { transparent }),
         sidecarBinaries: binariesOf(context, flags),
         environment: context.variables,
         onEvent: (event) => writeJoinEvent(context, event, flags.output === 'json'),
@@ -266,73 +292,4 @@ function defaultName(): string {
       .replaceAll(/^-+|-+$/g, '')
       .slice(0, 63) || 'machine'
   )
-}
-
-/** Executables that are there: which one is needed the control plane says. */
-function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Record<string, string>> {
-  const found = Object.entries(sidecarPrograms).flatMap(([name, { find }]) => {
-    const named = name === 'pipy' ? flags.pipy : flags.envoy
-    try {
-      return [[name, find(context, named)] as const]
-    } catch (error) {
-      if (named !== undefined) throw error
-      return []
-    }
-  })
-  return Object.fromEntries(found)
-}
-
-function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): string {
-  const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(context.cwd, path))
-  const {
-    tokenFile,
-    serviceAccountTokenFile,
-    azure = false,
-    azureMetadata,
-    azureIssuers,
-    namespace,
-    serviceAccount,
-    rootFile,
-    name,
-    address,
-    port = [],
-    listeners,
-    class: sidecarClass,
-    state,
-  } = flags
-  const option = (option: string, value: string | undefined): readonly string[] =>
-    value === undefined ? [] : [option, value]
-  const file = (name: string, path: string | undefined): readonly string[] =>
-    option(name, path === undefined ? undefined : absolute(path))
-  return systemdUnit({
-    program: [context.nodeProgram, join(context.programFolder, 'osm.mjs')],
-    environment: Object.fromEntries(
-      Object.entries(binariesOf(context, flags)).map(([found, path]) => [`${found.toUpperCase()}_BIN`, path]),
-    ),
-    args: [
-      'machine',
-      'join',
-      controlPlane.origin,
-      ...file('--token-file', tokenFile),
-      ...file('--service-account-token-file', serviceAccountTokenFile),
-      ...(azure ? ['--azure', ...option('--azure-metadata', azureMetadata.origin)] : []),
-      ...file('--azure-issuers', azureIssuers),
-      ...option('--namespace', namespace),
-      ...option('--service-account', serviceAccount),
-      ...file('--root-file', rootFile),
-      '--name',
-      name,
-      ...option('--address', address),
-      ...port.flatMap((each) => ['--port', portText(each)]),
-      '--listeners',
-      `${listeners.first}-${listeners.last}`,
-      ...option('--class', sidecarClass),
-      '--state',
-      absolute(state),
-    ],
-  })
-}
-
-function portText({ name, port, localPort }: MachinePort): string {
-  return `${name === undefined ? '' : `${name}=`}${port}${localPort === undefined ? '' : `:${localPort}`}`
 }

@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { parseAddress, parseControlPlane, parseLabel, parsePort, parseRange, parseTtl } from './machine-values.js'
+import {
+  parseAddress,
+  parseControlPlane,
+  parseLabel,
+  parsePort,
+  parsePorts,
+  parseRange,
+  parseRanges,
+  parseTtl,
+  parseUid,
+} from './machine-values.js'
 import { systemdUnit } from './systemd-unit.js'
 
 describe('values of osm machine', () => {
@@ -13,6 +23,9 @@ describe('values of osm machine', () => {
     expect(parseRange('15100-15999')).toEqual({ first: 15_100, last: 15_999 })
     expect([parseTtl('90s'), parseTtl('10m'), parseTtl('1h')]).toEqual([90_000, 600_000, 3_600_000])
     expect(parseAddress('192.0.2.1')).toBe('192.0.2.1')
+    expect(parsePorts('22,5432', parsePorts('25'))).toEqual([25, 22, 5432])
+    expect(parseRanges('10.0.0.0/8,fd00::/8')).toEqual(['10.0.0.0/8', 'fd00::/8'])
+    expect(parseUid('1501')).toBe(1501)
     expect(parseControlPlane('https://192.0.2.1:20003').host).toBe('192.0.2.1:20003')
   })
 
@@ -21,6 +34,9 @@ describe('values of osm machine', () => {
     [parseLabel, ['app', '=x', 'a=b c']],
     [parseRange, ['1', '5-4', '0-9', '1-70000']],
     [parseTtl, ['0s', '1d', '10', '169h', '-1s']],
+    [parsePorts, ['', '0', '22,', 'ssh', '70000']],
+    [parseRanges, ['', '10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'a/8', '10.0.0.0/8/8']],
+    [parseUid, ['', '0', '-1', 'nobody', '4294967295']],
     [parseAddress, ['localhost', '1.2.3', '']],
     [parseControlPlane, ['http://a:1', 'a:1', 'https://a/path', 'https://user@a']],
   ])('%p refuses what is none', (parse, texts) => {

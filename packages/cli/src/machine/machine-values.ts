@@ -54,6 +54,33 @@ export function parseRange(text: string): { readonly first: number; readonly las
   throw new InvalidArgumentError('It must be a range of ports, such as 15100-15999.')
 }
 
+/** `22,5432`, added to those that were given before. */
+export function parsePorts(text: string, before: readonly number[] = []): readonly number[] {
+  const ports = text.split(',').map((port) => (/^\d{1,5}$/.test(port) ? Number(port) : 0))
+  if (ports.every((port) => port >= 1 && port <= 65_535)) return [...before, ...ports]
+  throw new InvalidArgumentError('It must be a list of ports, such as 22,5432.')
+}
+
+/** `10.0.0.0/8,fd00::/8`, added to those that were given before. */
+export function parseRanges(text: string, before: readonly string[] = []): readonly string[] {
+  const ranges = text.split(',')
+  if (ranges.every(isRange)) return [...before, ...ranges]
+  throw new InvalidArgumentError('It must be a list of address ranges, such as 10.0.0.0/8,192.0.2.7/32.')
+}
+
+/** A user id, not that of root. */
+export function parseUid(text: string): number {
+  const uid = /^\d{1,10}$/.test(text) ? Number(text) : 0
+  if (uid >= 1 && uid <= 0xfffffffe) return uid
+  throw new InvalidArgumentError('It must be a user id from 1 to 4294967294, such as 1500.')
+}
+
+function isRange(text: string): boolean {
+  const [address = '', prefix = '', ...rest] = text.split('/')
+  const bits = isIP(address) === 6 ? 128 : 32
+  return isIP(address) !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits
+}
+
 /** `90s`, `10m`, `1h`, in milliseconds. */
 export function parseTtl(text: string): number {
   const [, number, unit] = DURATION.exec(text) ?? []

@@ -56,7 +56,8 @@ export function clusterMachines(options: ClusterMachinesOptions): ClusterMachine
   return {
     sources: [machines],
     endpointsProviders: (feed) => [
-      new SnapshotEndpointsProvider({ id: 'machines', explicitOnly: true, ...feed.reader() }),
+      // Pods are in the same snapshot, and another provider has their endpoints.
+      new SnapshotEndpointsProvider({ id: 'machines', only: (instance) => machines.has(instance), ...feed.reader() }),
     ],
     attachments: [
       machineEnrolment({

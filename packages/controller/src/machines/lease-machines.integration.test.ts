@@ -121,6 +121,21 @@ describe('machines of a cluster', () => {
     for (const each of [one, two, three]) await until(each, undefined)
   })
 
+  it('are told from pods, also where their connections are redirected', async () => {
+    const own = await replica()
+    const joined = machine({ mode: 'transparent' })
+    await own.machines.admit(joined)
+    await until(own, false)
+    expect(instance(own)).toMatchObject({ mode: 'transparent' })
+    expect(instance(own)).not.toHaveProperty('allocations')
+    const object = own.feed.current()?.get('WorkloadInstance', 'shop', 'rack-7')
+    if (object === undefined) throw new Error('expected the instance of the machine')
+    const { metadata, spec } = object
+    expect(own.machines.has(object)).toBe(true)
+    expect(own.machines.has({ ...object, metadata: { ...metadata, name: 'pod' } })).toBe(false)
+    expect(own.machines.has({ ...object, spec: { ...spec, uuid: newProxyUUID() } })).toBe(false)
+  })
+
   it('have names of their own, and accounts of the mesh', async () => {
     const { machines, feed } = await replica()
     await machines.admit(machine())

@@ -143,6 +143,11 @@ export class LeaseMachines implements Machines, ObjectSource {
     return this.#instances.get(key)?.origin
   }
 
+  /** True if an instance is a machine, and no pod. */
+  has({ metadata: { namespace, name }, spec: { uuid } }: KindMap['WorkloadInstance']): boolean {
+    return this.#instances.get(makeObjectKey('WorkloadInstance', namespace, name))?.spec.uuid === uuid
+  }
+
   countOf(namespace: string): number {
     return this.#informer.list().filter(({ machine }) => machine.namespace === namespace).length
   }

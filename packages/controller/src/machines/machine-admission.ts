@@ -7,6 +7,7 @@ import {
   driverConfig,
   type DriverRegistry,
   isDnsLabel,
+  isSidecarPort,
   type JoinAnswer,
   type JoinRequest,
   type KeyExporter,
@@ -94,10 +95,12 @@ export class MachineAdmission {
       address,
       ports: request.ports,
       listeners: request.listeners,
+      ...(request.mode !== undefined && { mode: request.mode }),
     }
     await machines.admit(machine, replaces)
     const certificate = await this.#issue(granted, publicKey)
     const { namespace, serviceAccount, labels, uuid } = granted
+    const { traffic } = config
     return {
       ...this.#answer(certificate),
       uuid,
@@ -115,6 +118,13 @@ export class MachineAdmission {
         sidecarImage: sidecarImage(config, sidecarClass, 'linux', environment) || `localhost/${sidecarClass}`,
         resources: config.sidecar.resources,
         logLevel: config.sidecar.logLevel,
+        exclusions: {
+          outboundPorts: [...traffic.outboundPortExclusionList],
+          outboundIpRanges: [...traffic.outboundIPRangeExclusionList],
+          onlyOutboundIpRanges: [...traffic.outboundIPRangeInclusionList],
+          inboundPorts: [...traffic.inboundPortExclusionList],
+          interfaces: [...traffic.networkInterfaceExclusionList],
+        },
         controlPlane: this.#options.controlPlane(sidecarClass, config),
       },
     }
@@ -181,10 +191,15 @@ export class MachineAdmission {
   }
 }
 
-function checkRequest({ name, ports, listeners: { first, last } }: JoinRequest): void {
+function checkRequest({ name, ports, mode, listeners: { first, last } }: JoinRequest): void {
   if (!isDnsLabel(name)) throw refuse('OSM_MACHINE_REQUEST', `name: expected a DNS label, got ${JSON.stringify(name)}`)
   if (new Set(ports.map(({ port }) => port)).size < ports.length)
     throw refuse('OSM_MACHINE_REQUEST', 'ports: each port may be given once')
+  if (mode === 'transparent') {
+    const own = ports.flatMap(({ port, localPort = port }) => [port, localPort]).find(isSidecarPort)
+    if (own === undefined) return
+    throw refuse('OSM_MACHINE_REQUEST', `ports: ${own} is a port of the sidecar; the workload has to use another one`)
+  }
   if (last - first < OWN_LISTENERS)
     throw refuse(
       'OSM_MACHINE_REQUEST',

@@ -4,6 +4,7 @@ import {
   azureRoots,
   type ControlPlaneSubject,
   type MeshConfig,
+  ServiceNamesIndex,
   type TokenStore,
 } from '@osm-ts/core'
 import { isLoopback, listen, type ListenAddress, machineLimits } from '@osm-ts/program'
@@ -40,6 +41,7 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
     const { address, tokens, accounts, environment, serverNames, proxyPort, now } = options
     const machines = options.machines(parts)
     const [serverName = ''] = serverNames.dnsNames
+    const names = new ServiceNamesIndex(domains.clusterDomain)
     const admission = new MachineAdmission({
       meshName,
       osmNamespace,
@@ -65,6 +67,10 @@ export function machineEnrolment(options: MachineEnrolmentOptions): Attachment {
     const { app, follow } = await machineServer({
       admission,
       machines,
+      names: () => {
+        const snapshot = parts.feed.current()
+        return snapshot && names.of(snapshot)
+      },
       certificates,
       domains,
       serverNames,

@@ -25,6 +25,7 @@ import {
   newJoinToken,
   newProxyUUID,
   parseJoinToken,
+  type ServiceNames,
   signingRequest,
   systemClock,
   TresorProvider,
@@ -131,6 +132,7 @@ describe('the server that machines join by', () => {
   let lines: string[]
   let refused: RefusedPeer[]
   let manager: MeshCertificateManager
+  let names: ServiceNames | undefined
   const ends: (() => Promise<unknown>)[] = []
   const now = (): number => Date.now() + skewMs
 
@@ -140,6 +142,7 @@ describe('the server that machines join by', () => {
     skewMs = 0
     lines = []
     refused = []
+    names = undefined
     provider = await TresorProvider.open({
       store: new MemoryCaStore(),
       clock: systemClock,
@@ -184,6 +187,7 @@ describe('the server that machines join by', () => {
     const server = await machineServer({
       admission,
       machines,
+      names: () => names,
       certificates: manager,
       domains,
       serverNames: { dnsNames: ['osm-controller.osm-system.svc'], ipAddresses: ['127.0.0.1'] },
@@ -276,6 +280,39 @@ describe('the server that machines join by', () => {
       commonName: answer.commonName,
       keyHolder: 'proxy',
     })
+  })
+
+  it('tells names of Services to machines that want them, and only when they change', async () => {
+    const { held } = await joined()
+    const services = [{ namespace: 'shop', name: 'books', addresses: ['10.96.0.7'] }]
+    const report = (more: Readonly<Record<string, unknown>>) =>
+      ask('PUT', machinePaths.self, { ready: true, ...more }, held).then(({ body }) => body['names'])
+    await expect(report({ names: '' })).resolves.toBeUndefined()
+    names = { digest: 'first', clusterDomain: 'cluster.local', services }
+    await expect(report({})).resolves.toBeUndefined()
+    await expect(report({ names: '' })).resolves.toEqual(names)
+    await expect(report({ names: 'first' })).resolves.toBeUndefined()
+    names = { ...names, digest: 'second' }
+    await expect(report({ names: 'first' })).resolves.toEqual(names)
+  })
+
+  it('admits machines whose connections are redirected, unless they serve a port of the sidecar', async () => {
+    const taken = await ask(
+      'POST',
+      machinePaths.join,
+      await joining({ mode: 'transparent', ports: [{ port: 15_001 }] }),
+    )
+    expect(taken).toMatchObject({
+      status: 400,
+      body: { code: 'OSM_MACHINE_REQUEST', error: expect.stringContaining('15001 is a port of the sidecar') },
+    })
+    // Listeners of its own choice mean nothing there.
+    const few = { mode: 'transparent', listeners: { first: 8_080, last: 8_081 } }
+    const { status, body } = await ask('POST', machinePaths.join, await joining(few))
+    expect([status, body['sidecar']]).toEqual([200, expect.objectContaining({ exclusions: expect.anything() })])
+    expect([...machines.all.values()].map(({ mode }) => mode)).toEqual(['transparent'])
+    const other = await ask('POST', machinePaths.join, await joining({ mode: 'ebpf' }))
+    expect(other).toMatchObject({ status: 400, body: { code: 'OSM_MACHINE_REQUEST' } })
   })
 
   it('never writes a secret or a key into its log', async () => {

@@ -12,6 +12,8 @@ import {
   type MeshDomains,
   type ProcessLogger,
   RenewRequestSchema,
+  type ReportAnswer,
+  type ServiceNames,
 } from '@osm-ts/core'
 import { isOsmError, OsmError, type RefusedPeer } from '@osm-ts/driver-api'
 import { schemaIssues, sourceOf } from '@osm-ts/driver-api/toolkit'
@@ -28,6 +30,8 @@ export interface MachineServerOptions {
   readonly machines: Machines
   readonly certificates: CertificateManager
   readonly domains: MeshDomains
+  /** Names of Services for machines that want them. */
+  readonly names: () => ServiceNames | undefined
   /** Names and addresses that machines may reach it by. */
   readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
   /** Told of each machine that is refused, for `osm proxy status`. */
@@ -59,7 +63,7 @@ const STATUS: Readonly<Record<string, number>> = {
 
 /** Serves machines: joining for those with a proof, everything else for those with a certificate. */
 export async function machineServer(options: MachineServerOptions): Promise<MachineServer> {
-  const { admission, machines, certificates, domains, serverNames, onRefused, logger, now } = options
+  const { admission, machines, names, certificates, domains, serverNames, onRefused, logger, now } = options
   const subject: ControlPlaneSubject = { kind: 'control-plane', name: MACHINE_SERVER_NAME, ...serverNames }
   // Those that join have no certificate yet. One that is shown is verified for each request.
   const server = { certificates, domains, subject, rejectUnauthorized: false, bodyLimit: BODY_LIMIT, now }
@@ -99,7 +103,10 @@ export async function machineServer(options: MachineServerOptions): Promise<Mach
   )
   app.put(machinePaths.self, async (request) => {
     const { uuid } = await requireMachine(request)
-    return { variables: await machines.report(uuid, checked(MachineReportSchema, request.body)) }
+    const report = checked(MachineReportSchema, request.body)
+    const answer: ReportAnswer = { variables: { ...(await machines.report(uuid, report)) } }
+    const known = report.names === undefined ? undefined : names()
+    return known === undefined || known.digest === report.names ? answer : { ...answer, names: known }
   })
   app.delete(machinePaths.self, async (request, reply) => {
     const { uuid, namespace, name } = await requireMachine(request)

@@ -23,6 +23,8 @@ export interface Machine extends MachineGrant {
   readonly address: string
   readonly ports: JoinRequest['ports']
   readonly listeners: JoinRequest['listeners']
+  /** Present: the kernel redirects connections of the machine to its sidecar. */
+  readonly mode?: 'transparent'
   /** Present if it has proven itself by a document of its cloud. */
   readonly virtualMachine?: AdmittedVirtualMachine
 }
@@ -64,9 +66,9 @@ export interface Machines {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** What the mesh knows a machine by: an instance in explicit mode. */
+/** What the mesh knows a machine by. */
 export function instanceSpecOf(
-  { uuid, name, serviceAccount, sidecarClass, address, ports, ready, createdAt }: StoredMachine,
+  { uuid, name, serviceAccount, sidecarClass, address, ports, mode, ready, createdAt }: StoredMachine,
   { allocations }: MachineListeners,
 ): KindMap['WorkloadInstance']['spec'] {
   return {
@@ -74,10 +76,10 @@ export function instanceSpecOf(
     workload: name,
     serviceAccountName: serviceAccount,
     sidecarClass,
-    mode: 'explicit',
+    mode: mode ?? 'explicit',
     addresses: [address],
     ports: ports.map((port) => ({ localPort: port.port, ...port })),
-    allocations,
+    ...(allocations !== undefined && { allocations }),
     ready,
     createdAt,
   }

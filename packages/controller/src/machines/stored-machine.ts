@@ -61,7 +61,7 @@ export function machineLease(
   }
 }
 
-/** What the mesh knows a machine by: an instance in explicit mode. */
+/** What the mesh knows a machine by. */
 export function instanceOfMachine(machine: StoredMachine, listeners: MachineListeners): KindMap['WorkloadInstance'] {
   const { namespace, name, labels } = machine
   return {

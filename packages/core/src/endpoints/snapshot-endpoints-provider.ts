@@ -18,8 +18,8 @@ import { findService, localEndpoints } from './local-endpoints.js'
 /** Where the provider reads. */
 export interface SnapshotEndpointsOptions {
   readonly id: string
-  /** True: only instances in explicit mode count, such as machines beside the pods of a cluster, and no imports; false if absent. */
-  readonly explicitOnly?: boolean
+  /** Which instances count, such as machines beside the pods of a cluster, and no imports. All count, and imports too, if absent. */
+  readonly only?: (instance: KindMap['WorkloadInstance']) => boolean
   /** The snapshot to answer from; called for every question. */
   readonly current: () => Snapshot
   readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
@@ -46,7 +46,7 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
   listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef> {
     const snapshot = this.#options.current()
     const query = findService(snapshot, service)
-    const imported = this.#options.explicitOnly === true ? [] : importedAccounts(snapshot, service)
+    const imported = this.#options.only !== undefined ? [] : importedAccounts(snapshot, service)
     if (query === undefined) return known(imported)
     const instances = snapshot
       .instancesOf(query.service)
@@ -60,7 +60,7 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
 
   listServicesForIdentity(account: ServiceAccountRef): Answer<MeshService> {
     const snapshot = this.#options.current()
-    const imported = this.#options.explicitOnly === true ? [] : importedServices(snapshot, account)
+    const imported = this.#options.only !== undefined ? [] : importedServices(snapshot, account)
     return known(sortedNames([...servicesOfAccount(snapshot, account), ...imported]))
   }
 
@@ -86,11 +86,11 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
     const snapshot = this.#options.current()
     const query = findService(snapshot, service)
     const local = query === undefined ? [] : localEndpoints(snapshot, query, (instance) => this.#counts(instance))
-    return this.#options.explicitOnly === true ? local : [...local, ...importedEndpoints(snapshot, service)]
+    return this.#options.only !== undefined ? local : [...local, ...importedEndpoints(snapshot, service)]
   }
 
-  #counts({ spec }: KindMap['WorkloadInstance']): boolean {
-    return this.#options.explicitOnly !== true || spec.mode === 'explicit'
+  #counts(instance: KindMap['WorkloadInstance']): boolean {
+    return this.#options.only?.(instance) ?? true
   }
 }
 

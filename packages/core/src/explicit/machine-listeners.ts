@@ -15,6 +15,8 @@ export interface ListeningMachine {
   /** Where callers connect. */
   readonly address: string
   readonly ports: readonly WorkloadPort[]
+  /** Present: the kernel redirects connections to the sidecar, which needs no listeners of its own choice. */
+  readonly mode?: 'transparent'
   /** Ports that the sidecar may listen on. */
   readonly listeners: { readonly first: number; readonly last: number }
 }
@@ -25,7 +27,8 @@ export type MachineClaims = Readonly<Record<string, number>>
 /** The listeners of a machine's sidecar, at one moment. */
 export interface MachineListeners {
   readonly claims: MachineClaims
-  readonly allocations: NonNullable<WorkloadInstanceSpec['allocations']>
+  /** Absent where connections are redirected. */
+  readonly allocations?: NonNullable<WorkloadInstanceSpec['allocations']>
   /** How the workload is told to reach others. */
   readonly variables: Readonly<Record<string, string>>
   /** Purposes for which no port is left. */
@@ -45,6 +48,7 @@ export function machineListeners(
   before: MachineClaims,
 ): MachineListeners {
   const { namespace, labels, address, listeners } = machine
+  if (machine.mode === 'transparent') return { claims: {}, variables: {}, missing: [] }
   const ports = machine.ports.map((port) => ({ localPort: port.port, ...port }))
   const servedByMachine = servedPorts(snapshot, { metadata: { namespace, labels } }, ports)
   const served = inboundKeys(servedByMachine)

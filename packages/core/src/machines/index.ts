@@ -28,6 +28,7 @@ export {
   redeemToken,
   type TokenStore,
 } from './token-store.js'
+export { ServiceNamesIndex } from './service-names-index.js'
 export {
   type CertificateAnswer,
   CertificateAnswerSchema,
@@ -36,6 +37,7 @@ export {
   type JoinRequest,
   JoinRequestSchema,
   MACHINE_SERVER_NAME,
+  MAX_NAMED_SERVICES,
   machineAudience,
   machinePaths,
   type MachineReport,
@@ -44,7 +46,9 @@ export {
   RenewRequestSchema,
   REPORT_OVERDUE_MS,
   REPORT_PERIOD_MS,
+  type ReportAnswer,
   ReportAnswerSchema,
+  type ServiceNames,
   type SidecarSettings,
   TrustAnswerSchema,
 } from './messages.js'

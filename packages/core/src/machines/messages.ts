@@ -7,6 +7,9 @@ const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 /** PKCS#10 in PEM, without names and extensions. */
 const keyRequest = text(8_192)
 
+/** Services whose names a machine is told at most: their answer has about a megabyte. */
+export const MAX_NAMED_SERVICES = 10_000
+
 const ServedPortSchema = Type.Object({ name: Type.Optional(text(15)), port, localPort: Type.Optional(port) }, closed)
 
 /** What a machine sends to join: `POST /v1/machines`. */
@@ -38,6 +41,8 @@ export const JoinRequestSchema = Type.Object(
     /** Where sidecars of callers connect. Absent: the address that the request comes from. */
     address: Type.Optional(text(45)),
     ports: Type.Array(ServedPortSchema, { maxItems: 64 }),
+    /** Present: the kernel redirects connections of the machine to its sidecar. Absent: programs are told where their sidecar listens. */
+    mode: Type.Optional(Type.Literal('transparent')),
     /** Ports from which listeners of the sidecar are chosen; the first three are forward proxy, metrics and administration. */
     listeners: Type.Object({ first: port, last: port }, closed),
   },
@@ -57,6 +62,8 @@ export const MachineReportSchema = Type.Object(
     run: Type.Optional(text(36)),
     /** The run before, of the same state folder: a copy of the folder continues the same run, which shows. */
     after: Type.Optional(text(36)),
+    /** Digest of the names of Services that the machine has; empty if it has none. Absent: it does not want them. */
+    names: Type.Optional(Type.String({ maxLength: 43 })),
   },
   closed,
 )
@@ -91,6 +98,16 @@ const SidecarSettingsSchema = Type.Object({
   sidecarImage: Type.String(),
   resources: Type.Unknown(),
   logLevel: Type.String(),
+  /** Connections that bypass sidecars wherever they are redirected, by MeshConfig. */
+  exclusions: Type.Optional(
+    Type.Object({
+      outboundPorts: Type.Array(port),
+      outboundIpRanges: Type.Array(Type.String()),
+      onlyOutboundIpRanges: Type.Array(Type.String()),
+      inboundPorts: Type.Array(port),
+      interfaces: Type.Array(Type.String()),
+    }),
+  ),
   /** Port of the proxy control plane, at the address of this server, and the name in its certificate. */
   controlPlane: Type.Object({ port, serverName: text(253) }),
 })
@@ -113,8 +130,27 @@ export const JoinAnswerSchema = Type.Composite([
 /** The answer to a {@link JoinRequest}. */
 export type JoinAnswer = Static<typeof JoinAnswerSchema>
 
-/** The answer to a report: how the workload is told to reach others, by environment variable. */
-export const ReportAnswerSchema = Type.Object({ variables: Type.Record(Type.String(), Type.String()) })
+/** The Services that programs of a machine can call by name. */
+export const ServiceNamesSchema = Type.Object({
+  digest: Type.String({ minLength: 1, maxLength: 43 }),
+  clusterDomain: text(253),
+  services: Type.Array(
+    Type.Object({ namespace: text(63), name: text(63), addresses: Type.Array(text(45), { minItems: 1, maxItems: 2 }) }),
+    { maxItems: MAX_NAMED_SERVICES },
+  ),
+})
+/** The Services that programs of a machine can call by name. */
+export type ServiceNames = Static<typeof ServiceNamesSchema>
+
+/** The answer to a report. */
+export const ReportAnswerSchema = Type.Object({
+  /** How the workload is told to reach others, by environment variable. */
+  variables: Type.Record(Type.String(), Type.String()),
+  /** Present if the machine wants names, and has others. */
+  names: Type.Optional(ServiceNamesSchema),
+})
+/** The answer to a report. */
+export type ReportAnswer = Static<typeof ReportAnswerSchema>
 
 /** Listeners of a sidecar that every machine has: forward proxy, metrics and administration. They take the first ports of the range. */
 export const OWN_LISTENERS = 3

@@ -12,6 +12,7 @@ import {
   MACHINE_SERVER_NAME,
   machinePaths,
   type MachineReport,
+  type ReportAnswer,
   ReportAnswerSchema,
   rootPin,
   TrustAnswerSchema,
@@ -30,7 +31,8 @@ export interface MachineCredential {
 }
 
 const TIMEOUT_MS = 15_000
-const MAX_ANSWER_BYTES = 1024 * 1024
+/** The names of ten thousand Services fit. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 /** More than certificates allow for. */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
@@ -90,14 +92,10 @@ export class ControlPlaneClient {
     return this.#ask('POST', machinePaths.certificate, options, signal)
   }
 
-  /** Tells that the machine is alive; resolves to how its workload reaches others, by environment variable. */
-  async report(
-    report: MachineReport,
-    credential: MachineCredential,
-    signal: AbortSignal,
-  ): Promise<Readonly<Record<string, string>>> {
+  /** Tells that the machine is alive; resolves to how its workload reaches others. */
+  report(report: MachineReport, credential: MachineCredential, signal: AbortSignal): Promise<ReportAnswer> {
     const options = { body: report, tls: mutual(credential), schema: ReportAnswerSchema }
-    return (await this.#ask<{ variables: Record<string, string> }>('PUT', machinePaths.self, options, signal)).variables
+    return this.#ask('PUT', machinePaths.self, options, signal)
   }
 
   async leave(credential: MachineCredential, signal: AbortSignal): Promise<void> {

@@ -11,6 +11,8 @@ export const joinErrorCodes = {
     'the metadata service of Azure did not answer, or the certificates of the issuers of its documents cannot be fetched',
   OSM_JOIN_STATE: 'the state folder of a machine cannot be read or used',
   OSM_JOIN_RUNNING: 'the machine has joined already, and its sidecar runs',
+  OSM_JOIN_TRANSPARENT: 'this machine or user cannot redirect the connections of the machine to a sidecar',
+  OSM_JOIN_MODE: 'the machine has joined in the other mode: with, or without redirection of its connections',
 } as const
 
 /** A code of {@link joinErrorCodes}. */

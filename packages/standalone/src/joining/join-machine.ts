@@ -15,7 +15,10 @@ import type { JoinEvent } from './join-event.js'
 import { JoinedMachine } from './joined-machine.js'
 import { machineContext } from './machine-context.js'
 import { joinWithProof, type MachineProof } from './machine-proof.js'
+import { explicitPlace, type MachinePlace } from './machine-place.js'
 import { MachineState, type Membership } from './machine-state.js'
+import { sweepTraces } from './transparent/machine-traces.js'
+import { type MachineInterception, TransparentPlace } from './transparent/transparent-place.js'
 
 /** How a machine joins. */
 export interface JoinMachineOptions {
@@ -30,6 +33,8 @@ export interface JoinMachineOptions {
   readonly address?: string
   readonly ports: JoinRequest['ports']
   readonly listeners: JoinRequest['listeners']
+  /** Present: connections of the machine are redirected to its sidecar, which takes root. */
+  readonly transparent?: MachineInterception
   /** Executables by sidecar class. */
   readonly sidecarBinaries: Readonly<Record<string, string>>
   readonly maxDrainMs?: number
@@ -48,45 +53,65 @@ const MAX_DRAIN_MS = 10_000
  * @throws OsmError with a code of `OSM_JOIN_*` or `OSM_MACHINE_*`, or of the driver
  */
 export async function joinMachine(options: JoinMachineOptions): Promise<void> {
-  const { signal, stateFolder, controlPlane, environment, sidecarBinaries, onEvent } = options
+  const { signal, stateFolder, transparent } = options
   signal.throwIfAborted()
   const state = new MachineState(stateFolder)
   const unlock = await lock(state.folder)
   try {
     await sweepProcesses(state.processes, state.folder)
     state.pid = process.pid
-    const client = new ControlPlaneClient(controlPlane)
-    const { membership, credential, isNew } = await enter(options, state, client)
-    const { name, namespace, serviceAccount } = membership
-    onEvent({ type: 'joined', name: `${namespace}/${name}`, identity: `${serviceAccount}.${namespace}`, isNew })
-    const { patch, binary } = await prepare(membership, credential, client.host, sidecarBinaries, signal)
-    const machine = new JoinedMachine({
-      membership,
-      credential,
-      state,
-      client,
-      patch,
-      binary,
-      processes: new ProcessRegistry(state.processes, machineProcesses),
-      environment: inheritedEnvironment(environment),
-      maxDrainMs: options.maxDrainMs ?? MAX_DRAIN_MS,
-      onEvent,
-    })
-    await machine.run(signal)
+    if (transparent === undefined) await sweepTraces(state)
+    const place =
+      transparent === undefined ? explicitPlace(state) : await TransparentPlace.open(state, transparent, signal)
+    try {
+      await runMachine(options, state, place)
+    } finally {
+      await place.leave()
+    }
   } finally {
     state.pid = undefined
     await unlock()
   }
 }
 
+async function runMachine(options: JoinMachineOptions, state: MachineState, place: MachinePlace): Promise<void> {
+  const { signal, controlPlane, environment, sidecarBinaries: binaries, onEvent } = options
+  const client = new ControlPlaneClient(controlPlane)
+  const { membership, credential, isNew } = await enter(options, state, client)
+  const { name, namespace, serviceAccount } = membership
+  onEvent({ type: 'joined', name: `${namespace}/${name}`, identity: `${serviceAccount}.${namespace}`, isNew })
+  const { patch, binary } = await prepare({ membership, credential, host: client.host, binaries, place }, signal)
+  await place.enter(patch, membership, signal)
+  const machine = new JoinedMachine({
+    membership,
+    credential,
+    state,
+    place,
+    client,
+    patch,
+    binary,
+    processes: new ProcessRegistry(state.processes, machineProcesses),
+    environment: inheritedEnvironment(environment),
+    maxDrainMs: options.maxDrainMs ?? MAX_DRAIN_MS,
+    onEvent,
+  })
+  await machine.run(signal)
+}
+
 /** The certificate that the machine has, or one for its token. */
 async function enter(
-  { proof, name, sidecarClass, address, ports, listeners, controlPlane, signal }: JoinMachineOptions,
+  { proof, name, sidecarClass, address, ports, listeners, transparent, controlPlane, signal }: JoinMachineOptions,
   state: MachineState,
   client: ControlPlaneClient,
 ): Promise<{ readonly membership: Membership; readonly credential: MachineCredential; readonly isNew: boolean }> {
   const known = state.membership()
   const current = known && state.credential()
+  const mode = transparent === undefined ? undefined : ('transparent' as const)
+  if (known !== undefined && current !== undefined && known.mode !== mode)
+    throw failure(
+      'OSM_JOIN_MODE',
+      `the machine has joined ${mode === undefined ? 'with' : 'without'} --transparent; start it so again, or leave and join with another token`,
+    )
   if (known !== undefined && current !== undefined) return { membership: known, credential: current, isNew: false }
   if (proof === undefined)
     throw failure(
@@ -102,6 +127,7 @@ async function enter(
     ...(sidecarClass !== undefined && { sidecarClass }),
     ...(address !== undefined && { address }),
     ports,
+    ...(mode !== undefined && { mode }),
     listeners,
   }
   const answer = await joinWithProof(client, { proof, request, key }, signal)
@@ -112,6 +138,7 @@ async function enter(
     name,
     ports: ports.map(({ port, localPort = port }) => ({ port, localPort })),
     listeners,
+    ...(mode !== undefined && { mode }),
   }
   const credential = { chain, key, trustBundle }
   state.saveCredential(credential)
@@ -119,12 +146,18 @@ async function enter(
   return { membership, credential, isNew: true }
 }
 
+interface PrepareOptions {
+  readonly membership: Membership
+  readonly credential: MachineCredential
+  /** Of the control plane. */
+  readonly host: string
+  readonly binaries: Readonly<Record<string, string>>
+  readonly place: MachinePlace
+}
+
 /** What the driver of the class puts beside the workload. */
 async function prepare(
-  membership: Membership,
-  credential: MachineCredential,
-  host: string,
-  binaries: Readonly<Record<string, string>>,
+  { membership, credential, host, binaries, place }: PrepareOptions,
   signal: AbortSignal,
 ): Promise<{ readonly patch: SidecarPatch; readonly binary: string }> {
   const { sidecarClass } = membership.sidecar
@@ -133,7 +166,9 @@ async function prepare(
   const driver = registry.get(sidecarClass)
   const binary = requireBinary(sidecarClass, binaries)
   const contract = requireContract(driver)
-  const patch = await registry.patch(machineContext({ contract, membership, credential, host, signal }), driver.name)
+  const reach = place.reach(membership)
+  const context = machineContext({ contract, membership, credential, host, reach, signal })
+  const patch = await registry.patch(context, driver.name)
   checkForProcess(patch, sidecarClass)
   return { patch, binary }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { randomUUID, X509Certificate } from 'node:crypto'
 
-import { Deadline, type MachineReport, REPORT_PERIOD_MS, systemClock } from '@osm-ts/core'
+import { Deadline, type MachineReport, REPORT_PERIOD_MS, type ServiceNames, systemClock } from '@osm-ts/core'
 import { isOsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
@@ -18,6 +18,7 @@ import { replaceCertificateFiles, writeSidecarFiles, type FileMaterial } from '.
 import { SidecarRunner } from '../workload/sidecar-runner.js'
 import type { ControlPlaneClient, MachineCredential } from './control-plane-client.js'
 import type { JoinEvent } from './join-event.js'
+import type { MachinePlace } from './machine-place.js'
 import { newKey, type MachineState, type Membership } from './machine-state.js'
 
 /** A machine that has its certificate and the patch of its sidecar. */
@@ -25,6 +26,7 @@ export interface JoinedMachineOptions {
   readonly membership: Membership
   readonly credential: MachineCredential
   readonly state: MachineState
+  readonly place: MachinePlace
   readonly client: ControlPlaneClient
   readonly patch: SidecarPatch
   readonly binary: string
@@ -53,13 +55,13 @@ export class JoinedMachine {
     this.#options = options
     this.#credential = options.credential
     this.#runBefore = options.state.lastRun
-    const { patch, binary, state, processes, environment, maxDrainMs, onEvent } = options
-    writeSidecarFiles(patch, { folder: state.run, uid: undefined }, this.#material())
+    const { patch, binary, state, place, processes, environment, maxDrainMs, onEvent } = options
+    writeSidecarFiles(patch, place.home, this.#material())
     this.#runner = new SidecarRunner({
       patch,
       binary,
       values: this.#values(),
-      placement: { request: requestLocally, sidecar: ([file, ...args]) => ({ file, args }) },
+      placement: { request: requestLocally, sidecar: (argv) => place.sidecar(argv) },
       environment: { ...(environment.PATH !== undefined && { PATH: environment.PATH }), [MARK]: state.folder },
       logPath: state.log,
       processes,
@@ -105,7 +107,7 @@ export class JoinedMachine {
     if (failure === undefined) await this.#leaveService()
     await this.#runner.end(GRACE_MS)
     await running
-    rmSync(this.#options.state.run, { recursive: true, force: true })
+    rmSync(this.#options.place.home.folder, { recursive: true, force: true })
     if (failure !== undefined) throw failure
   }
 
@@ -137,8 +139,9 @@ export class JoinedMachine {
       const ready = this.#isReady()
       if (told === undefined || told.ready !== ready || performance.now() - told.at >= REPORT_PERIOD_MS) {
         try {
-          const given = await client.report(this.#state(ready), this.#credential, signal)
+          const { variables: given, names } = await client.report(this.#state(ready), this.#credential, signal)
           if (told === undefined) state.lastRun = this.#run
+          if (names !== undefined) this.#takeNames(names)
           const text = JSON.stringify(given)
           if (told?.ready !== ready || text !== variables) onEvent({ type: 'reported', ready, variables: given })
           variables = text
@@ -156,9 +159,25 @@ export class JoinedMachine {
     }
   }
 
+  #takeNames(names: ServiceNames): void {
+    const { place, onEvent } = this.#options
+    try {
+      place.setNames(names)
+    } catch (error) {
+      const message = `the names of Services cannot be written, so that programs do not find them: ${errorMessage(error)}`
+      onEvent({ type: 'problem', message })
+    }
+  }
+
   /** By its run the control plane tells this process from one of a copied state folder. */
   #state(ready: boolean): MachineReport {
-    return { ready, run: this.#run, ...(this.#runBefore !== undefined && { after: this.#runBefore }) }
+    const { namesDigest: names } = this.#options.place
+    return {
+      ready,
+      run: this.#run,
+      ...(this.#runBefore !== undefined && { after: this.#runBefore }),
+      ...(names !== undefined && { names }),
+    }
   }
 
   /** True while the sidecar carries traffic and the workload would take it. */
@@ -170,7 +189,7 @@ export class JoinedMachine {
   }
 
   async #rotate(signal: AbortSignal): Promise<void> {
-    const { client, onEvent, patch, state } = this.#options
+    const { client, onEvent, patch, place, state } = this.#options
     await rotateCertificate(
       {
         certificate: validityOf(this.#credential),
@@ -182,7 +201,7 @@ export class JoinedMachine {
         },
         install: () => {
           state.saveCredential(this.#credential)
-          replaceCertificateFiles(patch, { folder: state.run, uid: undefined }, this.#material())
+          replaceCertificateFiles(patch, place.home, this.#material())
           onEvent({ type: 'renewed' })
         },
         onFailure: (error) =>
@@ -200,10 +219,10 @@ export class JoinedMachine {
   }
 
   #values(): ReferenceValues {
-    const { membership, state } = this.#options
+    const { membership, place } = this.#options
     const { address, name, namespace, serviceAccount, uuid } = membership
     return {
-      file: (path) => join(state.run, path),
+      file: (path) => join(place.home.folder, path),
       workload: { address, instance: name, namespace, serviceAccount, uid: uuid, node: hostname() },
     }
   }

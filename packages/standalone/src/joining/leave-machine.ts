@@ -9,6 +9,7 @@ import { lockFolder } from '../state/folder-lock.js'
 import { ControlPlaneClient } from './control-plane-client.js'
 import type { JoinErrorCode } from './errors.js'
 import { MachineState } from './machine-state.js'
+import { sweepTraces } from './transparent/machine-traces.js'
 
 /** How a machine leaves. */
 export interface LeaveMachineOptions {
@@ -36,6 +37,7 @@ export async function leaveMachine({ stateFolder, force, signal }: LeaveMachineO
   const unlock = await endJoin(state, signal)
   try {
     await sweepProcesses(state.processes, state.folder)
+    await sweepTraces(state)
     const membership = state.membership()
     const credential = state.credential()
     if (membership !== undefined && credential !== undefined) {

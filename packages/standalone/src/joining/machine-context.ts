@@ -5,9 +5,8 @@ import type { InjectorContext, MeshConfigView, ProxyCommonName, ProxyUUID } from
 import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { MachineCredential } from './control-plane-client.js'
+import type { SidecarReach } from './machine-place.js'
 import type { Membership } from './machine-state.js'
-
-const LOOPBACK = '127.0.0.1'
 
 /** What a machine tells the driver of its class. */
 export interface MachineContextOptions {
@@ -16,6 +15,7 @@ export interface MachineContextOptions {
   readonly credential: MachineCredential
   /** Address of the control plane. */
   readonly host: string
+  readonly reach: SidecarReach
   readonly signal: AbortSignal
 }
 
@@ -25,10 +25,10 @@ export function machineContext({
   membership,
   credential,
   host,
+  reach,
   signal,
 }: MachineContextOptions): InjectorContext {
-  const { sidecar, uuid, commonName, namespace, serviceAccount, name, labels, ports, listeners } = membership
-  const { first } = listeners
+  const { sidecar, uuid, commonName, namespace, serviceAccount, name, labels, ports } = membership
   const { validTo, serialNumber } = new X509Certificate(credential.chain)
   return {
     contract,
@@ -59,17 +59,7 @@ export function machineContext({
     pullPolicy: 'IfNotPresent',
     resources: sidecar.resources as InjectorContext['resources'],
     logLevel: sidecar.logLevel,
-    inboundPortExclusionList: [],
-    outboundPortExclusionList: [],
-    outboundIPRangeInclusionList: [],
-    outboundIPRangeExclusionList: [],
-    networkInterfaceExclusionList: [],
-    interceptionMode: 'none',
-    listen: {
-      outboundHttp: { address: LOOPBACK, port: first },
-      metrics: { address: LOOPBACK, port: first + 1 },
-      admin: { address: LOOPBACK, port: first + 2 },
-    },
+    ...reach,
     locality: unknownLocality,
     nativeSidecar: false,
     originalHealthProbes: [],

@@ -24,6 +24,14 @@ export interface Membership extends Omit<JoinAnswer, keyof CertificateAnswer> {
   readonly name: string
   readonly ports: readonly { readonly port: number; readonly localPort: number }[]
   readonly listeners: { readonly first: number; readonly last: number }
+  /** Present: connections are redirected. */
+  readonly mode?: 'transparent'
+}
+
+/** What a machine whose connections are redirected has changed outside of its state folder. */
+export interface MachineTraces {
+  /** User of the sidecar, and group that bypasses it. */
+  readonly uid: number
 }
 
 /**
@@ -77,6 +85,17 @@ export class MachineState {
 
   set lastRun(run: string | undefined) {
     if (run !== undefined) writeFileAtomic(join(this.folder, 'last-run'), run)
+  }
+
+  /** Present while rules, names or files of the sidecar may be on the machine, also after a run that was killed. */
+  get traces(): MachineTraces | undefined {
+    const uid = Number(this.#read('transparent'))
+    return Number.isInteger(uid) && uid > 0 ? { uid } : undefined
+  }
+
+  set traces(traces: MachineTraces | undefined) {
+    if (traces === undefined) rmSync(join(this.folder, 'transparent'), { force: true })
+    else writeFileAtomic(join(this.folder, 'transparent'), String(traces.uid))
   }
 
   /** Undefined before the machine has joined. */

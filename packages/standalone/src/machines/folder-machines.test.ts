@@ -125,6 +125,17 @@ describe('machines of a standalone mesh', () => {
     expect(instance()).toEqual(before)
   })
 
+  it('have no listeners of their own choice where connections are redirected', async () => {
+    const machines = open()
+    const it = machine({ mode: 'transparent' })
+    await machines.admit(it)
+    const { spec } = instance()
+    expect(spec).toMatchObject({ mode: 'transparent', addresses: ['192.0.2.7'] })
+    expect(spec).not.toHaveProperty('allocations')
+    await expect(machines.report(it.uuid, { ready: true })).resolves.toEqual({})
+    await expect(open().find(it.uuid)).resolves.toMatchObject({ mode: 'transparent' })
+  })
+
   it('have names of their own, and accounts that exist', async () => {
     const machines = open()
     await machines.admit(machine())

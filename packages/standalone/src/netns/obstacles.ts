@@ -1,7 +1,16 @@
 import { isOsmError } from '@osm-ts/driver-api'
 import { runTool } from './run-tool.js'
 
-const programs: readonly { readonly file: string; readonly package: string; readonly args?: readonly string[] }[] = [
+/** A program of the system. */
+export interface SystemProgram {
+  readonly file: string
+  /** Debian package. */
+  readonly package: string
+  /** Arguments with which it ends at once. */
+  readonly args?: readonly string[]
+}
+
+const programs: readonly SystemProgram[] = [
   { file: 'ip', package: 'iproute2', args: ['-V'] },
   { file: 'iptables-restore', package: 'iptables' },
   { file: 'ip6tables-restore', package: 'iptables' },
@@ -11,10 +20,18 @@ const programs: readonly { readonly file: string; readonly package: string; read
 
 /** What keeps this process from running transparent mode, one sentence each; empty when nothing does. */
 export async function transparentModeObstacles(signal: AbortSignal): Promise<readonly string[]> {
-  if (process.platform !== 'linux') return [`network namespaces need Linux, and this is ${process.platform}`]
+  return networkObstacles(programs, signal)
+}
+
+/** What keeps this process from changing the network of this machine by these programs, one sentence each. */
+export async function networkObstacles(
+  needed: readonly SystemProgram[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (process.platform !== 'linux') return [`it needs Linux, and this is ${process.platform}`]
   const root = process.getuid?.() === 0 ? [] : ['changing the network takes root']
   const missing = await Promise.all(
-    programs.map(async ({ file, package: name, args = ['--version'] }) => {
+    needed.map(async ({ file, package: name, args = ['--version'] }) => {
       try {
         await runTool(file, args, { signal })
         return []

@@ -29,7 +29,7 @@ export function hostEntries(namespace: string, sources: NameSources): readonly H
     const { name, namespace: home } = service.metadata
     if (service.spec.type === 'ExternalName') return []
     const names = (host: string): readonly string[] =>
-      aliases({ namespace: home, name: host }, sources.clusterDomain, home === namespace)
+      serviceAliases({ namespace: home, name: host }, sources.clusterDomain, home === namespace)
     if (service.spec.clusterIP === 'None') {
       return selected(service, sources.instances).flatMap((instance) => [
         { address: instance.address, names: names(name) },
@@ -42,8 +42,16 @@ export function hostEntries(namespace: string, sources: NameSources): readonly H
   })
 }
 
-/** `name.ns`, `name.ns.svc` and one label of the cluster domain more each; the longest first, which reverse look-ups then give. */
-function aliases({ namespace, name }: MeshService, clusterDomain: string, withShort: boolean): readonly string[] {
+/**
+ * Names of a service: `name.ns`, `name.ns.svc` and one label of the cluster domain more each; the longest first, which reverse look-ups then give.
+ *
+ * @param withShort - true: also `name` alone
+ */
+export function serviceAliases(
+  { namespace, name }: MeshService,
+  clusterDomain: string,
+  withShort: boolean,
+): readonly string[] {
   const labels = ['svc', ...clusterDomain.split('.')]
   const full = labels.map((_, index) => [name, namespace, ...labels.slice(0, labels.length - index)].join('.'))
   return [...full, `${name}.${namespace}`, ...(withShort ? [name] : [])]

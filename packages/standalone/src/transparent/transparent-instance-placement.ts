@@ -1,5 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
-
 import type { MeshConfig, Snapshot, WorkloadPort } from '@osm-ts/core'
 import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import type { ListenAddresses } from '@osm-ts/driver-api/policy'
@@ -13,7 +11,7 @@ import { exclusions } from '../workload/exclusions.js'
 import type { ProgramCommand, InstancePlacement, SiteView } from '../workload/instance-placement.js'
 import { workloadPorts } from '../workload/workload-ports.js'
 import { NamespaceRequests } from './namespace-requests.js'
-import { isReachableByOthers } from './reachable.js'
+import { OpenBinaries } from './open-binaries.js'
 
 const ANY = '0.0.0.0'
 const LOOPBACK = '127.0.0.1'
@@ -62,7 +60,7 @@ export class TransparentInstancePlacement implements InstancePlacement {
   readonly home: InstancePlacement['home']
   readonly #options: TransparentInstancePlacementOptions
   readonly #requests: NamespaceRequests
-  readonly #binaries = new Map<string, number>()
+  readonly #binaries = new OpenBinaries()
   #network: WorkloadNetwork | undefined
 
   constructor(options: TransparentInstancePlacementOptions) {
@@ -110,18 +108,13 @@ export class TransparentInstancePlacement implements InstancePlacement {
   }
 
   sidecar([binary, ...args]: readonly [string, ...string[]], uid: number): ProgramCommand {
-    if (isReachableByOthers(binary)) return this.#entered().command([binary, ...args], { uid })
-    // The file is opened here and run through the open file: whose it is and where it lies does not matter then.
-    const fd = this.#binaries.get(binary) ?? openSync(binary, 'r')
-    this.#binaries.set(binary, fd)
-    return { ...this.#entered().command(['/proc/self/fd/3', ...args], { uid }), files: [fd] }
+    return this.#binaries.command([binary, ...args], (argv) => this.#entered().command(argv, { uid }))
   }
 
   async leave(): Promise<void> {
     this.#options.onAddress(undefined)
     await this.#requests.close()
-    for (const fd of this.#binaries.values()) closeSync(fd)
-    this.#binaries.clear()
+    this.#binaries.close()
     await this.#network?.remove()
     this.#network = undefined
   }

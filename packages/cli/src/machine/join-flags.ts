@@ -1,0 +1,61 @@
+import type { MachineInterception } from '@osm-ts/standalone'
+
+import type { CliContext } from '../cli-context.js'
+import { type SidecarFlags, sidecarPrograms } from '../commands/run-options.js'
+import { cliError } from '../errors.js'
+import type { ProofFlags } from './join-proof.js'
+import type { MachinePort } from './machine-values.js'
+
+/** Options of `osm machine join`. */
+export interface JoinFlags extends SidecarFlags, ProofFlags {
+  readonly name: string
+  readonly address?: string
+  readonly port?: readonly MachinePort[]
+  readonly listeners: { readonly first: number; readonly last: number }
+  readonly transparent?: boolean
+  readonly excludeOutboundPorts?: readonly number[]
+  readonly excludeOutboundIpRanges?: readonly string[]
+  readonly includeOutboundIpRanges?: readonly string[]
+  readonly sidecarUid?: number
+  readonly state: string
+  readonly printSystemdUnit?: boolean
+  readonly output: string
+}
+
+/**
+ * What connections are redirected; undefined without --transparent.
+ *
+ * @throws OsmError if an option means nothing without it
+ */
+export function transparentOf(flags: JoinFlags): MachineInterception | undefined {
+  const { excludeOutboundPorts, excludeOutboundIpRanges, includeOutboundIpRanges, sidecarUid } = flags
+  if (flags.transparent === true)
+    return {
+      ...(sidecarUid !== undefined && { sidecarUid }),
+      outboundPortExclusions: excludeOutboundPorts ?? [],
+      outboundIpRangeExclusions: excludeOutboundIpRanges ?? [],
+      outboundIpRangeInclusions: includeOutboundIpRanges ?? [],
+    }
+  const [given] = Object.entries({
+    '--exclude-outbound-ports': excludeOutboundPorts,
+    '--exclude-outbound-ip-ranges': excludeOutboundIpRanges,
+    '--include-outbound-ip-ranges': includeOutboundIpRanges,
+    '--sidecar-uid': sidecarUid,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (given === undefined) return undefined
+  throw cliError('OSM_CLI_USAGE', `${given} needs --transparent`, 'without it, no connections are redirected')
+}
+
+/** Executables that are there: which one is needed the control plane says. */
+export function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Record<string, string>> {
+  const found = Object.entries(sidecarPrograms).flatMap(([name, { find }]) => {
+    const named = name === 'pipy' ? flags.pipy : flags.envoy
+    try {
+      return [[name, find(context, named)] as const]
+    } catch (error) {
+      if (named !== undefined) throw error
+      return []
+    }
+  })
+  return Object.fromEntries(found)
+}

@@ -1,0 +1,73 @@
+import { isAbsolute, join, resolve } from 'node:path'
+
+import type { CliContext } from '../cli-context.js'
+import { binariesOf, type JoinFlags } from './join-flags.js'
+import type { MachinePort } from './machine-values.js'
+import { systemdUnit } from './systemd-unit.js'
+
+/** The systemd unit for the same options. */
+export function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): string {
+  const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(context.cwd, path))
+  const {
+    tokenFile,
+    serviceAccountTokenFile,
+    azure = false,
+    azureMetadata,
+    azureIssuers,
+    namespace,
+    serviceAccount,
+    rootFile,
+    name,
+    address,
+    port = [],
+    listeners,
+    excludeOutboundPorts = [],
+    excludeOutboundIpRanges = [],
+    includeOutboundIpRanges = [],
+    sidecarUid,
+    class: sidecarClass,
+    state,
+  } = flags
+  const option = (option: string, value: string | undefined): readonly string[] =>
+    value === undefined ? [] : [option, value]
+  const list = (name: string, values: readonly (string | number)[]): readonly string[] =>
+    values.length === 0 ? [] : [name, values.join(',')]
+  const file = (name: string, path: string | undefined): readonly string[] =>
+    option(name, path === undefined ? undefined : absolute(path))
+  return systemdUnit({
+    program: [context.nodeProgram, join(context.programFolder, 'osm.mjs')],
+    environment: Object.fromEntries(
+      Object.entries(binariesOf(context, flags)).map(([found, path]) => [`${found.toUpperCase()}_BIN`, path]),
+    ),
+    args: [
+      'machine',
+      'join',
+      controlPlane.origin,
+      ...file('--token-file', tokenFile),
+      ...file('--service-account-token-file', serviceAccountTokenFile),
+      ...(azure ? ['--azure', ...option('--azure-metadata', azureMetadata.origin)] : []),
+      ...file('--azure-issuers', azureIssuers),
+      ...option('--namespace', namespace),
+      ...option('--service-account', serviceAccount),
+      ...file('--root-file', rootFile),
+      '--name',
+      name,
+      ...option('--address', address),
+      ...port.flatMap((each) => ['--port', portText(each)]),
+      '--listeners',
+      `${listeners.first}-${listeners.last}`,
+      ...(flags.transparent === true ? ['--transparent'] : []),
+      ...list('--exclude-outbound-ports', excludeOutboundPorts),
+      ...list('--exclude-outbound-ip-ranges', excludeOutboundIpRanges),
+      ...list('--include-outbound-ip-ranges', includeOutboundIpRanges),
+      ...option('--sidecar-uid', sidecarUid?.toString()),
+      ...option('--class', sidecarClass),
+      '--state',
+      absolute(state),
+    ],
+  })
+}
+
+function portText({ name, port, localPort }: MachinePort): string {
+  return `${name === undefined ? '' : `${name}=`}${port}${localPort === undefined ? '' : `:${localPort}`}`
+}
