@@ -226,7 +226,7 @@ if (obstacle !== undefined) {
         ...joinArgs(['--transparent', '--state', stateOfNobody, '--envoy', '/bin/true']),
       )
       await rm(stateOfNobody, { recursive: true, force: true })
-      expect(refused.output).toMatch(/OSM_JOIN_TRANSPARENT.*changing the network takes root/s)
+      expect(refused.output).toMatch(/changing the network takes root.*OSM_JOIN_TRANSPARENT/s)
       expectNothingLeft()
     })
 
