@@ -13,6 +13,7 @@ const features: readonly OptionalFeature[] = [
   'proxy-certificate-renewal',
   'query-matches',
   'route-errors',
+  'tcp-route-errors',
   'route-headers',
   'route-target-headers',
   'route-redirects',

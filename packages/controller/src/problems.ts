@@ -39,6 +39,7 @@ const asking: readonly Kind[] = [
   'HTTPRouteGroup',
   'HTTPRoute',
   'GRPCRoute',
+  'GatewayTCPRoute',
   'UpstreamTrafficSetting',
   'Retry',
   'Egress',

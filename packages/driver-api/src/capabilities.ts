@@ -53,6 +53,7 @@ export const optionalFeatures = [
   'route-rewrites',
   'route-mirrors',
   'route-retries',
+  'tcp-route-errors',
 ] as const
 
 /** One of {@link optionalFeatures}. */

@@ -93,6 +93,18 @@ const inboundHttp = (more: object): Part => ({
 })
 
 /** One element for each requirement there is, with the place where it must be found and whether ignoring it would weaken protection. */
+const connected: Part = {
+  kind: 'outbound',
+  id: 'shop/database|5432',
+  service: { namespace: 'shop', name: 'database' },
+  port: 5432,
+  protocol: 'tcp',
+  addresses: [],
+  hosts: [],
+  shortHost: 'database',
+  rules: { kind: 'tcp', targets: [], errorWeight: 1 },
+}
+
 const routed: Part = {
   kind: 'outbound',
   id: 'demo/server|80',
@@ -321,6 +333,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ['route-mirrors', routed, '/rules/routes/0/mirrors', false],
   ['route-retries', routed, '/rules/routes/0/retries', false],
   ['route-redirects', routed, '/rules/routes/1/redirect', false],
+  ['tcp-route-errors', connected, '/rules/errorWeight', false],
   ['plugins', { kind: 'extension', id: 'e', class: 'envoy', type: PLUGIN_TYPE, value: {} }, '/value', false],
   ['dns-proxy', { kind: 'dns', id: 'd', ttlSeconds: 1, records: [], upstreamServers: [] }, '', false],
 ]

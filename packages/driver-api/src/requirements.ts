@@ -146,7 +146,10 @@ const table: Table = {
     { security: false, places: (part) => needs(`protocol:${part.protocol}`, 'protocol') },
     {
       security: false,
-      places: ({ rules }) => (rules.kind === 'http' ? ofRoutes(rules.routes, ['rules', 'routes']) : []),
+      places: ({ rules }) =>
+        rules.kind === 'http'
+          ? ofRoutes(rules.routes, ['rules', 'routes'])
+          : given(rules.errorWeight, 'tcp-route-errors', 'rules', 'errorWeight'),
     },
   ],
   upstream: [

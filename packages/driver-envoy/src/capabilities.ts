@@ -60,6 +60,7 @@ export const capabilities: Capabilities = {
     'route-rewrites',
     'route-target-headers',
     'statistical-circuit-breaker',
+    'tcp-route-errors',
     'tls-parameters',
     'tracing-opentelemetry',
     'tracing-zipkin',

@@ -24,7 +24,7 @@ interface PolicyCan {
   /** All of it, as JSON. */
   readonly said: string
   /** Status that the sidecar of the caller answers by itself, to some of the requests at least. */
-  readonly answered?: number
+  readonly answered?: number | 'closed'
 }
 
 /** What `osm policy can` says of requests under these documents: the folder is read as the command reads it, once for all of them. */

@@ -1,4 +1,5 @@
 import {
+  type ConnectionShares,
   type OutboundPart,
   type PartInSet,
   type ProxyPart,
@@ -16,7 +17,7 @@ import { type RedirectedCall, redirectedOut } from './redirected.js'
 import { removals } from './removals.js'
 import { answers, answerSections, RouteLines, singleOf, type Ways } from './routes.js'
 import { idleTimeoutMs, type Section, speaksHttp } from './section.js'
-import { draw, sectionsOf, Shares } from './shares.js'
+import { draw, sectionsOf, Shares, type WeightedSection } from './shares.js'
 import { hostName, isIPv4, sectionName } from './words.js'
 
 /** Methods that may be sent again if nothing returned. */
@@ -175,9 +176,9 @@ function redirectedCalls(
     // The kernel refuses the other family.
     const addresses = part.addresses.filter(isIPv4).map((address): SocketAddress => ({ address, port: part.port }))
     const name = sectionName('out', part.id)
-    const to = part.rules.kind === 'http' ? wayName(HTTP) : tcpWay(name, part.rules.targets, ways)
+    const to = part.rules.kind === 'http' ? wayName(HTTP) : tcpWay(name, part.rules, ways)
     if (to === wayName(name) && part.rules.kind === 'tcp') {
-      const lines = ['mode tcp', bindWords(name, undefined), ...tcpRules(name, part.rules.targets, ways)]
+      const lines = ['mode tcp', bindWords(name, undefined), ...tcpRules(name, part.rules, ways)]
       sections.push({ head: `frontend ${name}`, lines })
       names.push(name)
     }
@@ -187,8 +188,8 @@ function redirectedCalls(
 }
 
 /** The section of the only target, or the way to a section that shares connections out. */
-function tcpWay(name: string, targets: readonly WeightedUpstream[], { sectionOf }: Pick<Ways, 'sectionOf'>): string {
-  const single = singleOf(targets)
+function tcpWay(name: string, shares: ConnectionShares, { sectionOf }: Pick<Ways, 'sectionOf'>): string {
+  const single = singleShare(shares)
   const only = single === undefined ? answers.unavailable : sectionOf(single.upstream)
   return only === answers.unavailable ? wayName(name) : only
 }
@@ -205,20 +206,20 @@ function tcpFrontends(
       const member = byId.get(id)
       if (member?.part.rules.kind !== 'tcp') return []
       const name = sectionName('out', id)
-      const rules = tcpRules(name, member.part.rules.targets, ways)
+      const rules = tcpRules(name, member.part.rules, ways)
       return [{ head: `frontend ${name}`, lines: ['mode tcp', bindWords(name, listen), ...rules] }]
     })
 }
 
 function tcpRules(
   name: string,
-  targets: readonly WeightedUpstream[],
+  connections: ConnectionShares,
   { sectionOf, shares }: Pick<Ways, 'sectionOf' | 'shares'>,
 ): readonly string[] {
-  const single = singleOf(targets)
+  const single = singleShare(connections)
   const only = single === undefined ? answers.unavailable : sectionOf(single.upstream)
   if (only !== answers.unavailable) return [`default_backend ${only}`]
-  const shared = single === undefined ? shares.of(name, sectionsOf(targets, sectionOf)) : []
+  const shared = single === undefined ? shares.of(name, sectionsOfShares(connections, sectionOf)) : []
   const last = shared.at(-1)
   if (last === undefined) return ['tcp-request content reject']
   return [
@@ -234,4 +235,18 @@ function tcpRules(
       section === answers.unavailable ? [] : [`use_backend ${section} if ${condition}`],
     ),
   ]
+}
+
+/** The one that gets every connection; undefined if there is something to share out, or nothing. */
+function singleShare({ targets, errorWeight = 0 }: ConnectionShares): WeightedUpstream | undefined {
+  return errorWeight > 0 ? undefined : singleOf(targets)
+}
+
+/** Sections that get connections: those of the targets, in order, then the one for what is closed. */
+function sectionsOfShares(
+  { targets, errorWeight = 0 }: ConnectionShares,
+  sectionOf: Ways['sectionOf'],
+): readonly WeightedSection[] {
+  const closed = errorWeight > 0 ? [{ section: answers.unavailable, weight: errorWeight }] : []
+  return [...sectionsOf(targets, sectionOf), ...closed]
 }

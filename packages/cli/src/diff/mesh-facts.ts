@@ -1,6 +1,7 @@
 import { formatObjectRef, proxyKeyOfInstance } from '@osm-ts/core'
 import type { MeshService, Principal } from '@osm-ts/driver-api'
 import type {
+  ConnectionShares,
   InboundPart,
   OutboundPart,
   OutboundRoute,
@@ -123,12 +124,22 @@ class FactsBuilder implements MeshFacts {
 function routesOf(part: OutboundPart): readonly Omit<Route, 'caller'>[] {
   const destination = nameOf(part.service, part.port)
   return part.rules.kind === 'tcp'
-    ? [{ destination, request: 'any connection', targets: sharesOf(part.rules.targets) }]
+    ? [
+        {
+          destination,
+          request: 'any connection',
+          targets: sharesOf([...part.rules.targets, ...closedShare(part.rules)]),
+        },
+      ]
     : part.rules.routes.map((route) => ({
         destination,
         request: describeMatch(route.match),
         targets: routeEnd(route),
       }))
+}
+
+function closedShare({ errorWeight = 0 }: ConnectionShares): readonly WeightedUpstream[] {
+  return errorWeight > 0 ? [{ upstream: 'closed', weight: errorWeight }] : []
 }
 
 function routeEnd(route: OutboundRoute): string {

@@ -15,6 +15,13 @@ interface Manifest {
   readonly spec: object
 }
 
+/** Kinds of routes that are not translated, and why. */
+const leftOut = {
+  GRPCRoute: 'a TrafficSplit knows no methods of gRPC',
+  GatewayTCPRoute: 'a TrafficSplit of connections applies to all ports of a Service',
+} as const
+type LeftOut = keyof typeof leftOut
+
 /** What becomes of the HTTPRoutes of a mesh. */
 export interface SplitMigration {
   /** TrafficSplits and the HTTPRouteGroups that they name. */
@@ -29,16 +36,11 @@ export interface SplitMigration {
  */
 export function splitsOfRoutes(mesh: SplitMesh, namespace?: string): SplitMigration {
   const { snapshot } = mesh
-  const list = <K extends 'HTTPRoute' | 'GRPCRoute'>(kind: K): readonly KindMap[K][] =>
+  const list = <K extends LeftOut | 'HTTPRoute'>(kind: K): readonly KindMap[K][] =>
     namespace === undefined ? snapshot.list(kind) : snapshot.byNamespace(kind, namespace)
   const report = new Report(mesh)
-  for (const route of list('GRPCRoute'))
-    report.error(
-      route,
-      'OSM_CLI_SPLIT_PARENT',
-      'kind',
-      'a TrafficSplit knows no methods of gRPC; the route is left out',
-    )
+  for (const [kind, why] of Object.entries(leftOut) as [LeftOut, string][])
+    for (const route of list(kind)) report.error(route, 'OSM_CLI_SPLIT_PARENT', 'kind', `${why}; the route is left out`)
   const services = new Map<string, Attached>()
   for (const route of list('HTTPRoute'))
     for (const { service, ports } of parentsOf(snapshot, route, report)) {
@@ -64,7 +66,7 @@ class Report {
     this.#mesh = mesh
   }
 
-  error(route: Route | KindMap['GRPCRoute'], code: CliErrorCode, field: string, message: string): void {
+  error(route: Route | KindMap[LeftOut], code: CliErrorCode, field: string, message: string): void {
     const origin = this.#mesh.locate(objectKey(route), field)
     const object = objectRef(route)
     this.problems.push({ code, severity: 'error', message, object, field, ...(origin && { origin }) })

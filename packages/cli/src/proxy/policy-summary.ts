@@ -76,7 +76,11 @@ function callers(policy: ProxyPolicy, allow: PartHash): string {
 
 function outboundLines(part: OutboundPart): readonly string[] {
   const title = `${part.service.namespace}/${part.service.name}:${part.port} (${part.protocol})`
-  if (part.rules.kind === 'tcp') return [title, `  any connection                  → ${shares(part.rules.targets)}`]
+  if (part.rules.kind === 'tcp') {
+    const { targets, errorWeight = 0 } = part.rules
+    const closed = errorWeight > 0 ? [{ upstream: 'closed', weight: errorWeight }] : []
+    return [title, `  any connection                  → ${shares([...targets, ...closed])}`]
+  }
   return [
     title,
     ...part.rules.routes.map((route) => `  ${describeMatch(route.match).padEnd(30)}  → ${routeEnd(route)}`),

@@ -23,14 +23,15 @@ export const catalogErrorCodes = {
   OSM_POLICY_SPLIT_SHADOWED:
     'a match of a TrafficSplit is also in another one of the same apex, which takes precedence',
   OSM_POLICY_SPLIT_ROUTED:
-    'a TrafficSplit does not apply to a port of its apex, because a route of the Gateway API routes the requests of the port',
+    'a TrafficSplit does not apply to a port of its apex, because a route of the Gateway API routes the traffic of the port',
   OSM_POLICY_ROUTE_PARENT:
     'a route is attached to a Service or port that the mesh cannot route for; it does not apply there',
   OSM_POLICY_ROUTE_CONFLICT:
-    'an HTTPRoute is attached to a Service port with GRPCRoutes, which take precedence; it does not apply there',
-  OSM_POLICY_ROUTE_BACKEND: 'a backend of a route does not exist; its share of the requests is answered with an error',
+    'a route is attached to a Service port at which another route takes precedence; it does not apply there',
+  OSM_POLICY_ROUTE_BACKEND:
+    'a backend of a route does not exist; its share of the requests is answered with an error, or of the connections closed',
   OSM_POLICY_ROUTE_PROTOCOL:
-    'a backend of a route does not speak HTTP; its share of the requests is answered with an error',
+    'a backend of a route speaks another protocol than the route is for; its share of the requests is answered with an error, or of the connections closed',
   OSM_POLICY_EGRESS_MESH:
     'an Egress names a host or an address of the mesh, which an Egress cannot allow; allow it with a TrafficTarget',
   OSM_POLICY_EGRESS_HOST:

@@ -89,6 +89,16 @@ spec:
     ],
   ],
   [
+    `apiVersion: gateway.networking.k8s.io/v1
+kind: TCPRoute
+metadata: { name: a }
+spec:
+  parentRefs: [{ group: '', kind: Service, name: a }]
+  rules: [{ backendRefs: [{ name: a, port: 80 }, { group: example.com, kind: Bucket, name: b }] }]
+`,
+    ['spec.rules[0].backendRefs[1] tcp-route-errors'],
+  ],
+  [
     'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: a }\nspec: { traffic: { enableEgress: true }, observability: { tracing: { enable: true }, remoteLogging: { enable: false } }, sidecar: { cipherSuites: [x], ecdhCurves: [] } }\n',
     [
       'spec.traffic.enableEgress egress-global',

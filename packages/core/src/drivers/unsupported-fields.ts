@@ -1,6 +1,7 @@
 import type { Capabilities, OptionalFeature } from '@osm-ts/driver-api'
 import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
 
+import { isService } from '../catalog/inputs/references.js'
 import { patternMatch } from '../catalog/policy/problems/pattern.js'
 import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'
 import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
@@ -79,6 +80,8 @@ function asks(object: MeshObject): readonly Ask[] {
       return object.spec.rules.flatMap(routeRuleAsks)
     case 'GRPCRoute':
       return object.spec.rules.flatMap(callRuleAsks)
+    case 'GatewayTCPRoute':
+      return object.spec.rules.flatMap(connectionRuleAsks)
     case 'IngressBackend':
     case 'AccessControl':
       return object.spec.backends.map(({ port }, index) => [
@@ -203,6 +206,8 @@ function routeRuleAsks(
   ]
 }
 
+type ConnectionRule = KindMap['GatewayTCPRoute']['spec']['rules'][number]
+
 type CallRule = KindMap['GRPCRoute']['spec']['rules'][number]
 
 function callRuleAsks({ matches = [], filters = [], backendRefs = [] }: CallRule, index: number): readonly Ask[] {
@@ -214,6 +219,15 @@ function callRuleAsks({ matches = [], filters = [], backendRefs = [] }: CallRule
     ]),
     ...actionAsks({ filters, backendRefs }, at),
   ]
+}
+
+/** Backends that are no Services get no connections, whatever there is in the mesh. */
+function connectionRuleAsks({ backendRefs }: ConnectionRule, index: number): readonly Ask[] {
+  return backendRefs.map((backend, place) => [
+    `spec.rules[${index}].backendRefs[${place}]`,
+    'tcp-route-errors',
+    !isService(backend),
+  ])
 }
 
 /** How the path of a call is compared: a method alone is at the end of any path. */

@@ -331,6 +331,29 @@ describe('older versions', () => {
     expect(only('TCPRoute', doc('specs.smi-spec.io/v1alpha1', 'TCPRoute', '')).spec).toEqual({})
   })
 
+  it('tells the TCPRoutes of SMI and of the Gateway API apart by their groups', () => {
+    const spec = '{ rules: [{ backendRefs: [{ name: a, port: 1 }] }] }'
+    const of = (apiVersion: string, text: string): string =>
+      `apiVersion: ${apiVersion}\nkind: TCPRoute\nmetadata: { name: t, namespace: n }\nspec: ${text}\n`
+    const versions = [
+      'gateway.networking.k8s.io/v1',
+      'gateway.networking.k8s.io/v1alpha2',
+      'specs.smi-spec.io/v1alpha2',
+    ]
+    const { objects, problems } = read(
+      [of(versions[0] ?? '', spec), of(versions[1] ?? '', spec), of(versions[2] ?? '', '{}')].join('---\n'),
+    )
+    expect(objects.map((object) => [object.kind, object.apiVersion])).toEqual([
+      ['GatewayTCPRoute', 'gateway.networking.k8s.io/v1'],
+      ['GatewayTCPRoute', 'gateway.networking.k8s.io/v1'],
+      ['TCPRoute', 'specs.smi-spec.io/v1alpha4'],
+    ])
+    expect(problems).toEqual([])
+    expect(read(of('gateway.networking.k8s.io/v1', '{ rules: [] }')).problems).toEqual([
+      expect.stringContaining('spec.rules'),
+    ])
+  })
+
   it('reads weights as quantities', () => {
     const weights = (text: string): unknown =>
       only('TrafficSplit', doc('split.smi-spec.io/v1alpha1', 'TrafficSplit', `spec: { service: s, backends: ${text} }`))

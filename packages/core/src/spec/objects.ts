@@ -61,11 +61,19 @@ export function objectRef(object: MeshObject): ObjectRef {
 }
 
 /** Kinds of the Gateway API that say where requests to a Service go. */
-export type GatewayRouteKind = 'HTTPRoute' | 'GRPCRoute'
+export type RequestRouteKind = 'HTTPRoute' | 'GRPCRoute'
+
+/** Kinds of the Gateway API that say where connections to a Service go. */
+export type ConnectionRouteKind = 'GatewayTCPRoute'
+
+/** Kinds of routes of the Gateway API. */
+export type GatewayRouteKind = RequestRouteKind | ConnectionRouteKind
+
+const gatewayRouteKinds: readonly string[] = Object.freeze(['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute'])
 
 /** True for kinds of routes of the Gateway API. */
 export function isGatewayRouteKind(kind: string): kind is GatewayRouteKind {
-  return kind === 'HTTPRoute' || kind === 'GRPCRoute'
+  return gatewayRouteKinds.includes(kind)
 }
 
 /** Narrows an object to a route of the Gateway API. */

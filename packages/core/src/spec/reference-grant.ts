@@ -1,9 +1,10 @@
-import { kindDefinitions, type Kind } from './schema/kinds.js'
+import type { GatewayRouteKind } from './objects.js'
+import { kindDefinitions, writtenKind, type Kind } from './schema/kinds.js'
 import type { ReferenceGrantSpec } from './schema/reference-grant.js'
 
 /** Kinds whose objects can change what workloads of other namespaces get. Those of the mesh itself have a switch in the MeshConfig. */
 export type CrossNamespaceKind =
-  'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain' | 'HTTPRoute' | 'GRPCRoute'
+  'Egress' | 'EgressGateway' | 'AccessCert' | 'PluginConfig' | 'PluginChain' | GatewayRouteKind
 
 /**
  * Kinds that are read in the namespace of the control plane although it takes no part in the mesh: those that concern every namespace from there, with
@@ -100,11 +101,11 @@ function covers({ from, to }: ReferenceGrantSpec, reference: CrossReference): bo
   const group = groupOf(kind)
   const { name } = reference.to
   return (
-    from.some((it) => it.group === group && it.kind === kind && it.namespace === namespace) &&
+    from.some((it) => it.group === group && it.kind === writtenKind(kind) && it.namespace === namespace) &&
     to.some(
       (it) =>
         it.group === groupOf(reference.to.kind) &&
-        it.kind === reference.to.kind &&
+        it.kind === writtenKind(reference.to.kind) &&
         (it.name === undefined || it.name === name),
     )
   )
@@ -121,8 +122,8 @@ export function refusedReference(reference: CrossReference, effect: string): str
 }
 
 function neededGrant({ from, to }: CrossReference): string {
-  const source = `{group: ${groupOf(from.kind)}, kind: ${from.kind}, namespace: ${from.namespace}}`
-  const target = `{group: ${groupOf(to.kind) || '""'}, kind: ${to.kind}, name: ${to.name}}`
+  const source = `{group: ${groupOf(from.kind)}, kind: ${writtenKind(from.kind)}, namespace: ${from.namespace}}`
+  const target = `{group: ${groupOf(to.kind) || '""'}, kind: ${writtenKind(to.kind)}, name: ${to.name}}`
   return `it needs a ReferenceGrant in namespace ${to.namespace} with from ${source} and to ${target}`
 }
 
@@ -143,6 +144,7 @@ export const grantableReferences: readonly { readonly from: CrossNamespaceKind; 
   { from: 'AccessCert', to: 'AccessControl' },
   { from: 'HTTPRoute', to: 'Service' },
   { from: 'GRPCRoute', to: 'Service' },
+  { from: 'GatewayTCPRoute', to: 'Service' },
 ]
 
 /** What comes of a rule about an Egress that it must not be about. */

@@ -1475,6 +1475,7 @@ describe('SpecRules', () => {
       // What is wrong with a route shows when policies are computed.
       'HTTPRoute',
       'GRPCRoute',
+      'GatewayTCPRoute',
     ]
     expect([...checkedKinds, ...never].sort()).toEqual(allKinds())
   })

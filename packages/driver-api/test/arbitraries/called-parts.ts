@@ -29,18 +29,18 @@ export const outboundPart: fc.Arbitrary<PartOf<'outbound'>> = fc
     hosts: sortedList(host, compareText),
     shortHost: name,
     routes: fc.array(outboundRoute, { maxLength: 3 }),
-    targets,
+    shares: fc.record({ targets, errorWeight: fc.integer({ min: 1, max: 100 }) }, { requiredKeys: ['targets'] }),
     protocols: fc.oneof(
       httpProtocol.map((value) => ({ kind: 'http' as const, protocol: value })),
       tcpProtocol.map((value) => ({ kind: 'tcp' as const, protocol: value })),
     ),
   })
-  .map(({ routes, targets: tcp, protocols, ...part }) => ({
+  .map(({ routes, shares, protocols, ...part }) => ({
     kind: 'outbound' as const,
     ...part,
     hosts: part.hosts.filter((text) => text !== part.shortHost),
     protocol: protocols.protocol,
-    rules: protocols.kind === 'http' ? { kind: 'http' as const, routes } : { kind: 'tcp' as const, targets: tcp },
+    rules: protocols.kind === 'http' ? { kind: 'http' as const, routes } : { kind: 'tcp' as const, ...shares },
   }))
 
 const optionalUpstream = fc.record(

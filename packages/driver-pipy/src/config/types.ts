@@ -104,7 +104,7 @@ export interface IngressPort {
   readonly requestLimit?: RequestLimit
 }
 
-/** Upstreams by weight, all above 0; empty: requests are answered 503. */
+/** Upstreams by weight, all above 0; empty: requests are answered 503. Connections for one that does not exist are closed. */
 export type Shares = readonly { readonly upstream: string; readonly weight: number }[]
 
 /** Changes of the headers of a message, with names in lower case. No name is in two of the lists. */

@@ -14,7 +14,7 @@ import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
 import type { PolicyReader } from './policy-reader.js'
 import { messageChanges, redirectOf, rewriteOf } from './route-changes.js'
-import { routeShares, sharesOf } from './shares.js'
+import { connectionShares, routeShares, sharesOf } from './shares.js'
 import { egressGatewayRoutes, type EgressGatewayRoutes } from './egress-gateway-routes.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
@@ -45,7 +45,7 @@ function calledService(
     hosts: [...hosts].sort(),
     ...(part.rules.kind === 'http'
       ? { routes: routesOf(part.rules.routes, reader, ref, '/rules/routes') }
-      : { shares: sharesOf(part.rules.targets) }),
+      : { shares: connectionShares(part.rules) }),
     ...(retries === undefined ? {} : { retries: retriesOf(retries) }),
   }
 }

@@ -2,6 +2,7 @@ import {
   compareBy,
   compareCanonical,
   compareText,
+  type ConnectionShares,
   type OutboundRoute,
   type RouteTarget,
   type WeightedUpstream,
@@ -9,6 +10,14 @@ import {
 
 import type { RouteShare, Shares } from '../config/types.js'
 import { messageChanges } from './route-changes.js'
+
+/** No upstream has this name: connections of its share are closed. */
+const CLOSED = ''
+
+/** Shares of connections: upstreams that get any, sorted; then what is closed. */
+export function connectionShares({ targets, errorWeight = 0 }: ConnectionShares): Shares {
+  return [...sharesOf(targets), ...(errorWeight > 0 ? [{ upstream: CLOSED, weight: errorWeight }] : [])]
+}
 
 /** Upstreams that get any traffic, sorted. */
 export function sharesOf(targets: readonly WeightedUpstream[]): Shares {

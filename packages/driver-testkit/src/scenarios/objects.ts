@@ -13,11 +13,20 @@ const appProtocols: Readonly<Record<App, string>> = {
   'socks-proxy': 'tcp',
 }
 
+const GATEWAY_API = 'gateway.networking.k8s.io/'
+/** Kinds that another API group has as well. Those of the Gateway API are called as the mesh calls them. */
+const sharedKinds: ReadonlySet<string> = new Set(['ReferenceGrant', 'TCPRoute'])
+
 /** `Kind namespace/name`, by which objects are replaced and removed. */
 export function objectKey(object: ScenarioObject): string {
-  const { kind, metadata } = object as { readonly kind?: string; readonly metadata?: ScenarioObject }
+  const {
+    apiVersion = '',
+    kind = '',
+    metadata,
+  } = object as { readonly apiVersion?: string; readonly kind?: string; readonly metadata?: ScenarioObject }
   const { name, namespace } = (metadata ?? {}) as { readonly name?: string; readonly namespace?: string }
-  return `${kind ?? ''} ${namespace === undefined ? '' : `${namespace}/`}${name ?? ''}`
+  const isOfGateway = apiVersion.startsWith(GATEWAY_API) && sharedKinds.has(kind)
+  return `${isOfGateway ? 'Gateway' : ''}${kind} ${namespace === undefined ? '' : `${namespace}/`}${name ?? ''}`
 }
 
 /** Objects by their keys. */

@@ -78,7 +78,7 @@ export const anyTrafficSplit: Maker = (place) =>
   })
 
 export const anyGatewayRoute =
-  (kind: 'HTTPRoute' | 'GRPCRoute'): Maker =>
+  (kind: 'HTTPRoute' | 'GRPCRoute' | 'TCPRoute'): Maker =>
   (place) => {
     const service = fc.record({
       group: fc.constant(''),
@@ -87,14 +87,16 @@ export const anyGatewayRoute =
       namespace: namespaceIn(place),
     })
     const backend = service.map((reference) => ({ ...reference, port: 80 }))
+    // A route of connections has one rule, with backends.
+    const isOfConnections = kind === 'TCPRoute'
+    const rule = fc.record({
+      backendRefs: fc.array(backend, { minLength: isOfConnections ? 1 : 0, maxLength: 2 }),
+    })
     return manifest(GATEWAY, kind, place, {
       name: numbered('rt'),
       spec: fc.record({
         parentRefs: fc.array(service, { minLength: 1, maxLength: 2 }),
-        rules: fc.array(fc.record({ backendRefs: fc.array(backend, { maxLength: 2 }) }), {
-          minLength: 1,
-          maxLength: 2,
-        }),
+        rules: fc.array(rule, { minLength: 1, maxLength: isOfConnections ? 1 : 2 }),
       }),
     })
   }
@@ -321,6 +323,7 @@ const groups: Readonly<Record<string, string>> = {
   IngressBackend: 'policy.openservicemesh.io',
   HTTPRoute: 'gateway.networking.k8s.io',
   GRPCRoute: 'gateway.networking.k8s.io',
+  TCPRoute: 'gateway.networking.k8s.io',
 }
 const targets: readonly (readonly [string, string])[] = [
   ['', 'ServiceAccount'],
@@ -355,7 +358,7 @@ export const anyGatewayReferenceGrant: Maker = (place) =>
     spec: fc.record({
       from: fc.array(
         fc
-          .tuple(fc.constantFrom('HTTPRoute', 'GRPCRoute'), namespaceIn(place))
+          .tuple(fc.constantFrom('HTTPRoute', 'GRPCRoute', 'TCPRoute'), namespaceIn(place))
           .map(([kind, namespace]) => ({ group: 'gateway.networking.k8s.io', kind, namespace })),
         { minLength: 1, maxLength: 2 },
       ),

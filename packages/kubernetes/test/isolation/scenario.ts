@@ -31,6 +31,7 @@ export const makers: readonly { readonly kind: string; readonly weight: number; 
   { kind: 'TrafficSplit', weight: 2, make: policies.anyTrafficSplit },
   { kind: 'HTTPRoute', weight: 2, make: policies.anyGatewayRoute('HTTPRoute') },
   { kind: 'GRPCRoute', weight: 2, make: policies.anyGatewayRoute('GRPCRoute') },
+  { kind: 'GatewayTCPRoute', weight: 2, make: policies.anyGatewayRoute('TCPRoute') },
   { kind: 'Egress', weight: 4, make: policies.anyEgress },
   { kind: 'EgressGateway', weight: 3, make: policies.anyEgressGateway },
   { kind: 'UpstreamTrafficSetting', weight: 3, make: policies.anyUpstreamSetting },

@@ -45,8 +45,8 @@ export interface AccountDecision {
 
 /** What the sidecar of a caller answers without asking anyone: an HTTPRoute says so, or has no rule for the request. */
 export interface CallerAnswer {
-  /** Status of the answer. */
-  readonly status: number
+  /** Status of the answer to requests; connections are closed. */
+  readonly status: number | 'closed'
   /** Why. */
   readonly reason: string
 }

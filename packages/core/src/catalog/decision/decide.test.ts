@@ -166,6 +166,23 @@ describe('decide on splits, accounts and modes', () => {
     expect(backends('/', 80)).toEqual(['books'])
   })
 
+  it('follows TCPRoutes, and says which share of connections is closed', () => {
+    const shop = mesh('gateway-tcp-route')
+    const decision = ask(shop, 'shop/client', 'shop/database', { port: 5432 })
+    expect(decision.answer).toEqual({ status: 'closed', reason: 'a backend of the route cannot be used' })
+    expect(decision.decisions.map(({ service, allowed }) => [service.name, allowed])).toEqual([
+      ['archive', false],
+      ['database-next', false],
+      ['database', true],
+    ])
+    expect(decision.reason).toBe(
+      'a share of the connections is closed by the sidecar of the caller: a backend of the route cannot be used',
+    )
+    const own = ask(shop, 'depot/guest', 'shop/database', { port: 5432 })
+    expect(own.answer).toBeUndefined()
+    expect(own.decisions.map(({ service }) => service.name)).toEqual(['archive', 'database'])
+  })
+
   it('says so when the answer differs between accounts behind one service', () => {
     const decision = ask(mesh('several-services'), 'shop/guest', 'shop/front', { port: 80 })
     expect(decision.decisions.map(({ account: { name }, allowed }) => [name, allowed])).toEqual([

@@ -64,7 +64,8 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
         ? `no workload is behind ${service}`
         : `${nameKey(from)} may call nothing that ${service} leads to`,
     )
-  return { ...refusal(`the sidecar of the caller answers ${answer.status}: ${answer.reason}`), answer }
+  const doing = answer.status === 'closed' ? 'closes connections' : `answers ${answer.status}`
+  return { ...refusal(`the sidecar of the caller ${doing}: ${answer.reason}`), answer }
 }
 
 /** A request as the sidecar of the caller routes it: it merges slashes and refuses nothing. */
@@ -192,7 +193,11 @@ function decideAt(
 
 function summary(decisions: readonly AccountDecision[], answer: CallerAnswer | undefined): AccessDecision {
   if (answer !== undefined) {
-    const share = `a share of the requests is answered ${answer.status} by the sidecar of the caller: ${answer.reason}`
+    const what =
+      answer.status === 'closed'
+        ? 'a share of the connections is closed'
+        : `a share of the requests is answered ${answer.status}`
+    const share = `${what} by the sidecar of the caller: ${answer.reason}`
     return { ...summary(decisions, undefined), allowed: false, reason: share, answer }
   }
   const [first] = decisions

@@ -31,8 +31,11 @@ export interface CallerSide {
 /** What the sidecar of a caller does with a request. */
 export function callerSide({ rules }: OutboundPart, request: MatchableRequest): CallerSide {
   const sendsTo = ({ weight }: { readonly weight: number }): boolean => weight > 0
-  if (rules.kind === 'tcp')
-    return { upstreams: rules.targets.filter(sendsTo).map(({ upstream }) => ({ upstream, request })) }
+  if (rules.kind === 'tcp') {
+    const upstreams = rules.targets.filter(sendsTo).map(({ upstream }) => ({ upstream, request }))
+    if (rules.errorWeight === undefined) return { upstreams }
+    return { upstreams, answer: { status: 'closed', reason: 'a backend of the route cannot be used' } }
+  }
   const route = rules.routes.find(({ match }) => matchesRoute(match, request))
   if (route === undefined) return { upstreams: [], answer: { status: 404, reason: 'no rule matches the request' } }
   const { redirect, errorWeight = 0, errorStatus = 500, targets } = route

@@ -6,6 +6,7 @@ import { nameKey, sortedUnique, type NamespacedName } from '../policy/parts/keys
 import {
   apexOf,
   backendsOf,
+  connectionBackendsOf,
   consumersOf,
   destinationOf,
   egressSourcesOf,
@@ -31,6 +32,9 @@ export interface IndexedBy {
   readonly grpcRoutesByParent: KindMap['GRPCRoute']
   readonly grpcRoutesByConsumer: KindMap['GRPCRoute']
   readonly grpcRoutesByBackend: KindMap['GRPCRoute']
+  readonly tcpRoutesByParent: KindMap['GatewayTCPRoute']
+  readonly tcpRoutesByConsumer: KindMap['GatewayTCPRoute']
+  readonly tcpRoutesByBackend: KindMap['GatewayTCPRoute']
   readonly ingressByService: KindMap['IngressBackend']
   readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
@@ -73,6 +77,9 @@ const indexDefinitions: IndexDefinitions = {
   grpcRoutesByParent: { kind: 'GRPCRoute', keysOf: (route) => names(parentsOf(route)) },
   grpcRoutesByConsumer: { kind: 'GRPCRoute', keysOf: consumersOf },
   grpcRoutesByBackend: { kind: 'GRPCRoute', keysOf: (route) => names(routeBackendsOf(route)) },
+  tcpRoutesByParent: { kind: 'GatewayTCPRoute', keysOf: (route) => names(parentsOf(route)) },
+  tcpRoutesByConsumer: { kind: 'GatewayTCPRoute', keysOf: consumersOf },
+  tcpRoutesByBackend: { kind: 'GatewayTCPRoute', keysOf: (route) => names(connectionBackendsOf(route)) },
   ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
@@ -122,6 +129,9 @@ export class PolicyIndexes {
       grpcRoutesByParent: create(indexDefinitions.grpcRoutesByParent.keysOf),
       grpcRoutesByConsumer: create(indexDefinitions.grpcRoutesByConsumer.keysOf),
       grpcRoutesByBackend: create(indexDefinitions.grpcRoutesByBackend.keysOf),
+      tcpRoutesByParent: create(indexDefinitions.tcpRoutesByParent.keysOf),
+      tcpRoutesByConsumer: create(indexDefinitions.tcpRoutesByConsumer.keysOf),
+      tcpRoutesByBackend: create(indexDefinitions.tcpRoutesByBackend.keysOf),
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
@@ -146,6 +156,7 @@ export class PolicyIndexes {
     const gateways = edited('EgressGateway')
     const routes = edited('HTTPRoute')
     const grpcRoutes = edited('GRPCRoute')
+    const tcpRoutes = edited('GatewayTCPRoute')
     const { targetsByDestination, targetsBySource, splitsByApex, splitsByBackend } = this.#indexes
     return new PolicyIndexes({
       targetsByDestination: targetsByDestination.with(targets),
@@ -158,6 +169,9 @@ export class PolicyIndexes {
       grpcRoutesByParent: this.#indexes.grpcRoutesByParent.with(grpcRoutes),
       grpcRoutesByConsumer: this.#indexes.grpcRoutesByConsumer.with(grpcRoutes),
       grpcRoutesByBackend: this.#indexes.grpcRoutesByBackend.with(grpcRoutes),
+      tcpRoutesByParent: this.#indexes.tcpRoutesByParent.with(tcpRoutes),
+      tcpRoutesByConsumer: this.#indexes.tcpRoutesByConsumer.with(tcpRoutes),
+      tcpRoutesByBackend: this.#indexes.tcpRoutesByBackend.with(tcpRoutes),
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),

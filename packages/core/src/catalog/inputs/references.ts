@@ -1,6 +1,6 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import type { GatewayRouteKind, KindMap } from '../../spec/index.js'
+import type { ConnectionRouteKind, GatewayRouteKind, KindMap, RequestRouteKind } from '../../spec/index.js'
 import type { NamespacedName } from '../policy/parts/keys.js'
 
 /** RFC 1035, section 2.3.4. */
@@ -51,11 +51,18 @@ export function consumersOf({ metadata, spec }: KindMap[GatewayRouteKind]): read
 }
 
 /** Services that get requests or copies from a route, in the order of the object; a service may be named more than once. */
-export function routeBackendsOf({ metadata, spec }: KindMap[GatewayRouteKind]): readonly MeshService[] {
+export function routeBackendsOf({ metadata, spec }: KindMap[RequestRouteKind]): readonly MeshService[] {
   return spec.rules.flatMap(({ backendRefs = [], filters = [] }) =>
     [...backendRefs, ...filters.flatMap(({ requestMirror }) => requestMirror?.backendRef ?? [])]
       .filter(isService)
       .map(({ namespace = metadata.namespace, name }) => ({ namespace, name })),
+  )
+}
+
+/** Services that get connections from a route, in the order of the object; a service may be named more than once. */
+export function connectionBackendsOf({ metadata, spec }: KindMap[ConnectionRouteKind]): readonly MeshService[] {
+  return spec.rules.flatMap(({ backendRefs }) =>
+    backendRefs.filter(isService).map(({ namespace = metadata.namespace, name }) => ({ namespace, name })),
   )
 }
 

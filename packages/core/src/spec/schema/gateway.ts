@@ -39,7 +39,8 @@ const PathModifierSchema = (description: string) =>
     ),
   )
 
-const BackendObjectSchema = {
+/** A reference to a Service that gets traffic. */
+export const BackendObjectSchema = {
   group: Type.String({ default: '', description: 'API group; only the core group is supported.' }),
   kind: Type.String({ default: 'Service', description: 'Kind; only Service is supported.' }),
   name: text('Name of the Service.'),
@@ -179,18 +180,22 @@ const ParentRefSchema = struct(
   'Something that the route is attached to.',
 )
 
+/** Weight of a backend. */
+export const backendWeight = (what: 'requests' | 'connections') =>
+  Type.Integer({
+    default: 1,
+    minimum: 0,
+    maximum: 1_000_000,
+    description: `Share of ${what}, relative to the sum of all weights.`,
+  })
+
 const backends = {
   backendRefs: Type.Optional(
     Type.Array(
       struct(
         {
           ...BackendObjectSchema,
-          weight: Type.Integer({
-            default: 1,
-            minimum: 0,
-            maximum: 1_000_000,
-            description: 'Share of requests, relative to the sum of all weights.',
-          }),
+          weight: backendWeight('requests'),
           filters: Type.Optional(
             Type.Array(BackendFilterSchema, { maxItems: 16, description: 'Filters of this share.' }),
           ),
@@ -202,13 +207,16 @@ const backends = {
   ),
 }
 
-/** What routes of all kinds say beside their rules. */
+/** What routes of all kinds are attached to. */
+export const parentRefs = Type.Array(ParentRefSchema, {
+  default: [],
+  maxItems: 32,
+  description: 'What the route is attached to.',
+})
+
+/** What routes of requests say beside their rules. */
 const attachment = {
-  parentRefs: Type.Array(ParentRefSchema, {
-    default: [],
-    maxItems: 32,
-    description: 'What the route is attached to.',
-  }),
+  parentRefs,
   hostnames: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 16,

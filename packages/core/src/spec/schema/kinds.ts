@@ -5,6 +5,7 @@ import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from
 import { ExternalWorkloadSpecSchema } from './external-workload.js'
 import { MeshConfigSpecSchema } from './mesh-config.js'
 import { GRPCRouteSpecSchema, HTTPRouteSpecSchema } from './gateway.js'
+import { GatewayTCPRouteSpecSchema } from './gateway-connections.js'
 import { MeshRootCertificateSpecSchema } from './mesh-root-certificate.js'
 import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
 import { PluginChainSpecSchema, PluginConfigSpecSchema, PluginSpecSchema } from './plugin.js'
@@ -108,6 +109,11 @@ export const kindDefinitions = {
     foreign: true,
   }),
   GRPCRoute: define('gateway.networking.k8s.io/v1', 'grpcroutes', GRPCRouteSpecSchema, { foreign: true }),
+  GatewayTCPRoute: define('gateway.networking.k8s.io/v1', 'tcproutes', GatewayTCPRouteSpecSchema, {
+    also: ['v1alpha2'],
+    foreign: true,
+    writtenAs: 'TCPRoute',
+  }),
   GatewayReferenceGrant: define('gateway.networking.k8s.io/v1', 'referencegrants', ReferenceGrantSpecSchema, {
     also: ['v1beta1'],
     foreign: true,

@@ -1,4 +1,4 @@
-import { kindDefinitions, isKind, type Kind } from '../schema/kinds.js'
+import { kindDefinitions, isKind, writtenKind, type Kind } from '../schema/kinds.js'
 import type { KindMap } from '../objects.js'
 import { grantableReferences, groupOf, isOfGateway } from '../reference-grant.js'
 import { didYouMean } from '../suggest.js'
@@ -29,7 +29,7 @@ export function checkReferenceGrant(
     spec.to.flatMap(({ kind, group, name }, index) => {
       const field = `spec.to[${index}]`
       const targets = references
-        .filter(({ from }) => spec.from.some((source) => source.kind === from))
+        .filter(({ from }) => spec.from.some((source) => source.kind === writtenKind(from)))
         .map(({ to }) => to)
       const wrong = kindFinding({ kind, group }, { asked: targets, isForOthers }, field)
       return findings(
@@ -52,7 +52,7 @@ function kindFinding(
   { asked, isForOthers }: { readonly asked: readonly Kind[]; readonly isForOthers: boolean },
   field: string,
 ): Finding | undefined {
-  const known = asked.find((candidate) => candidate === kind)
+  const known = asked.find((candidate) => writtenKind(candidate) === kind)
   if (known !== undefined) {
     const right = groupOf(known)
     if (group === right) return undefined

@@ -158,8 +158,10 @@ function checkOutbound(part: OutboundPart, issues: IssueList): void {
   issues.expect(!part.hosts.includes(part.shortHost), '/hosts', 'must not hold the short host name')
   const fits = (part.rules.kind === 'http') === isHttp(part.protocol)
   issues.expect(fits, '/rules/kind', `does not fit protocol ${part.protocol}`)
-  if (part.rules.kind === 'tcp') weights(part.rules.targets, issues.below('rules', 'targets'))
-  else {
+  if (part.rules.kind === 'tcp') {
+    const { targets, errorWeight = 0 } = part.rules
+    weights([...targets, { weight: errorWeight }], issues.below('rules', 'targets'))
+  } else {
     checkRoutes(part.rules.routes, issues.below('rules', 'routes'))
   }
 }

@@ -101,12 +101,18 @@ export interface OutboundRoute {
   readonly retries?: RetryPolicy
 }
 
+/** Where connections go. */
+export interface ConnectionShares {
+  /** Sorted by upstream; chosen per connection. If all weights sum to 0, connections are closed. */
+  readonly targets: readonly WeightedUpstream[]
+  /** The share of connections that is closed, relative to the sum of it and the weights of `targets`; at least 1. Absent: none. */
+  readonly errorWeight?: number
+}
+
 /** Where traffic to a called service goes. */
 export type OutboundRules =
   /** In order; the first match counts, and a request that none matches is answered 404. */
-  | { readonly kind: 'http'; readonly routes: readonly OutboundRoute[] }
-  /** Sorted by upstream; chosen per connection. If weights sum to 0 connections are closed. */
-  | { readonly kind: 'tcp'; readonly targets: readonly WeightedUpstream[] }
+  { readonly kind: 'http'; readonly routes: readonly OutboundRoute[] } | ({ readonly kind: 'tcp' } & ConnectionShares)
 
 /** A service port as called: shared by all its clients. */
 export interface OutboundPart {

@@ -100,7 +100,10 @@ export const outboundPartSchema = closed({
   sharedWith: Type.Optional(list(nameSchema, 1)),
   hosts: list(hostSchema),
   shortHost: hostSchema,
-  rules: Type.Union([closed({ kind: Type.Literal('http'), routes }), closed({ kind: Type.Literal('tcp'), targets })]),
+  rules: Type.Union([
+    closed({ kind: Type.Literal('http'), routes }),
+    closed({ kind: Type.Literal('tcp'), targets, errorWeight: Type.Optional(positiveCountSchema) }),
+  ]),
 })
 
 /** Schema of {@link UpstreamTls}. */

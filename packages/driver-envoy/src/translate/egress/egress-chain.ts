@@ -91,7 +91,7 @@ function tcpChain(
   const isResolved = part.protocol === 'https' && targets.some(({ upstream }) => byServerName.has(upstream))
   const value = encode(FilterChainSchema, {
     name,
-    filters: weightedTcpFilters(name, targets, mesh, {
+    filters: weightedTcpFilters(name, { targets }, mesh, {
       ...(destination === undefined
         ? {}
         : { 'envoy.filters.network.set_filter_state': connectionDestinationFilter(destination) }),

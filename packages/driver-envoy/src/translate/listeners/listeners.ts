@@ -194,9 +194,9 @@ export class ListenerTranslation {
       const member = called.get(id)
       if (member?.part.rules.kind !== 'tcp') return []
       const { part, ref } = member
-      const { targets } = member.part.rules
+      const { rules } = member.part
       const key = JSON.stringify(['bound', ref.hash, settings.key])
-      const chain = this.#chains.get(key, () => boundOutboundChain(part, targets, settings.mesh))
+      const chain = this.#chains.get(key, () => boundOutboundChain(part, rules, settings.mesh))
       const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
       return this.#listener({ ...shape, chains: [chain] }, [ref, ...settings.sources])
     })

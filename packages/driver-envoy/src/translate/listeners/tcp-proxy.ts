@@ -1,11 +1,12 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { MeshPart, WeightedUpstream } from '@osm-ts/driver-api/policy'
+import type { ConnectionShares, MeshPart, WeightedUpstream } from '@osm-ts/driver-api/policy'
 import type { FilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
 import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
 
 import { accessLogs } from '../telemetry/access-log.js'
 import { duration, type Init, pack } from '../encoding/encode.js'
+import { names } from '../encoding/names.js'
 import { type FilterConfigs, networkFilters } from '../routing/filter-order.js'
 import { denyAll } from '../access/rbac.js'
 import { positiveWeights } from '../routing/weights.js'
@@ -21,17 +22,17 @@ export function tcpProxy(statPrefix: string, cluster: string, mesh: MeshPart): A
 }
 
 /**
- * Filters that spread connections over upstreams; where no target has weight, they close every connection.
+ * Filters that spread connections over upstreams; where no target has weight, they close every connection, and otherwise a share of them.
  *
  * @param before - what connections pass before that
  */
 export function weightedTcpFilters(
   statPrefix: string,
-  targets: readonly WeightedUpstream[],
+  { targets, errorWeight = 0 }: ConnectionShares,
   mesh: MeshPart,
   before: Omit<FilterConfigs<'network'>, 'envoy.filters.network.tcp_proxy'> = {},
 ): Init<typeof FilterSchema>[] {
-  const specifier = weightedSpecifier(targets)
+  const specifier = weightedSpecifier(targets, errorWeight)
   if (specifier === undefined) return closingFilters(statPrefix, mesh)
   return networkFilters({ ...before, 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, mesh) })
 }
@@ -55,10 +56,12 @@ export function tunnelFilters(
   return networkFilters({ 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, unlogged, tunnel) })
 }
 
-function weightedSpecifier(targets: readonly WeightedUpstream[]): ClusterSpecifier | undefined {
-  const clusters = positiveWeights(targets)
-  const [only] = clusters
+/** Envoy closes connections for a cluster that does not exist. */
+function weightedSpecifier(targets: readonly WeightedUpstream[], errorWeight = 0): ClusterSpecifier | undefined {
+  const reached = positiveWeights(targets)
+  const [only] = reached
   if (only === undefined) return undefined
+  const clusters = errorWeight > 0 ? [...reached, { name: names.missingCluster, weight: errorWeight }] : reached
   return clusters.length === 1
     ? { case: 'cluster', value: only.name }
     : { case: 'weightedClusters', value: { clusters: [...clusters] } }

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { OutboundPart, WeightedUpstream } from '@osm-ts/driver-api/policy'
+import type { ConnectionShares, OutboundPart } from '@osm-ts/driver-api/policy'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
@@ -38,7 +38,7 @@ export function outboundChain(
         ? networkFilters({
             'envoy.filters.network.http_connection_manager': managerOf(part, http(part.port)),
           })
-        : weightedTcpFilters(chain, part.rules.targets, mesh),
+        : weightedTcpFilters(chain, part.rules, mesh),
   })
   return { value, selector: selectorOf(part, chain) }
 }
@@ -68,13 +68,9 @@ function managerOf(part: OutboundPart, base: Any): Any {
 }
 
 /** The only filter chain of a listener that was made for one called TCP port in explicit mode. */
-export function boundOutboundChain(
-  part: OutboundPart,
-  targets: readonly WeightedUpstream[],
-  mesh: MeshSettings,
-): Uint8Array {
+export function boundOutboundChain(part: OutboundPart, shares: ConnectionShares, mesh: MeshSettings): Uint8Array {
   const name = names.outboundChain(part)
-  return encode(FilterChainSchema, { name, filters: weightedTcpFilters(name, targets, mesh) })
+  return encode(FilterChainSchema, { name, filters: weightedTcpFilters(name, shares, mesh) })
 }
 
 /** The chain of destinations that no other chain takes, while global egress is on. */

@@ -7,6 +7,7 @@ import {
   type RouteRedirect,
 } from '@osm-ts/driver-api/policy'
 
+import type { RequestRouteKind } from '../../../spec/index.js'
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import {
@@ -25,9 +26,11 @@ import { upstreamOfPort } from '../upstreams/upstreams.js'
 import { routeAnalysis, type RouteAnalysis, type RouteBackend, type RouteRule } from './route-analysis.js'
 import type { FilterChanges } from './route-filters.js'
 import { compareRanked, type RankedMatch } from './route-order.js'
+import { routeAttachment } from './route-reach.js'
 import { routesBy, type RouteRef } from './route-refs.js'
 
 type Context = QueryContext<CatalogState>
+type RequestRoute = RouteRef<RequestRouteKind>
 
 /** A share of requests that goes to an upstream. */
 export interface GatewayTarget {
@@ -66,7 +69,7 @@ export const consumedPorts = defineQuery<CatalogState, string, readonly ServiceP
   equal: deepEqual,
   compute: (context, readers) => {
     const ports = routesBy(context, 'consumer', readers)
-      .flatMap((route) => context.get(routeAnalysis, route)?.ports ?? [])
+      .flatMap((route) => routeAttachment(context, route)?.ports ?? [])
       .filter(({ namespace }) => namespace !== readers)
     const found = new Map(ports.map((port) => [servicePortKey(port), port]))
     return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port)
@@ -113,7 +116,7 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
 })
 
 interface RankedRequests extends RankedMatch {
-  readonly route: RouteRef
+  readonly route: RequestRoute
   readonly match: OutboundMatch
   readonly rule: RouteRule
   readonly field: string
@@ -123,7 +126,7 @@ interface RankedRequests extends RankedMatch {
  * The first GRPCRoute at a service port, for the same callers as {@link gatewayRoutes}. Where there is one, HTTPRoutes do not apply: the mesh profile of
  * the Gateway API merges no kinds at a port, and takes the closer one.
  */
-export const grpcRouteAt = defineQuery<CatalogState, CalledPortRef, RouteRef | undefined>({
+export const grpcRouteAt = defineQuery<CatalogState, CalledPortRef, RequestRoute | undefined>({
   name: 'grpc-route-at',
   keyOf: calledPortKey,
   equal: deepEqual,
@@ -132,7 +135,7 @@ export const grpcRouteAt = defineQuery<CatalogState, CalledPortRef, RouteRef | u
 })
 
 interface AttachedRoute {
-  readonly route: RouteRef
+  readonly route: RequestRoute
   readonly createdAt: string
   readonly rules: readonly RouteRule[]
 }
@@ -151,7 +154,7 @@ function attachedRoutes(context: Context, port: CalledPortRef): readonly Attache
     .sort(compareRanked)
 }
 
-function candidates(context: Context, port: CalledPortRef, kind: RouteRef['kind']): readonly RouteRef[] {
+function candidates(context: Context, port: CalledPortRef, kind: RequestRouteKind): readonly RequestRoute[] {
   const { readers } = port
   return readers === undefined
     ? routesBy(context, 'parent', nameKey(port), [kind])
@@ -166,7 +169,7 @@ function isAttached(analysis: RouteAnalysis | undefined, port: ServicePortRef): 
 function actionOf(
   context: Context,
   rule: RouteRule,
-  { kind, port: called }: { readonly kind: RouteRef['kind']; readonly port: number },
+  { kind, port: called }: { readonly kind: RequestRouteKind; readonly port: number },
 ): Pick<GatewayRoute, 'targets' | 'action'> {
   const nothing = { timeoutMs: 0, copies: [] }
   if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1, ...errorStatuses[kind] } }
@@ -193,7 +196,7 @@ function actionOf(
 }
 
 /** The answer for an invalid rule or backend, if it is not 500: clients of gRPC read 503 as UNAVAILABLE, and 500 as UNKNOWN. */
-const errorStatuses: Readonly<Record<RouteRef['kind'], Pick<GatewayAction, 'errorStatus'>>> = {
+const errorStatuses: Readonly<Record<RequestRouteKind, Pick<GatewayAction, 'errorStatus'>>> = {
   HTTPRoute: {},
   GRPCRoute: { errorStatus: 503 },
 }
@@ -214,7 +217,7 @@ function redirectFrom(redirect: RouteRedirect, called: number): RouteRedirect {
 function sharesOf(
   context: Context,
   backends: readonly RouteBackend[],
-  kind: RouteRef['kind'],
+  kind: RequestRouteKind,
 ): Pick<GatewayAction, 'errorWeight' | 'errorStatus'> & { readonly targets: readonly GatewayTarget[] } {
   const shares = new Map<string, GatewayTarget>()
   let invalid = 0

@@ -1,4 +1,4 @@
-import type { GatewayRouteKind } from '../../../spec/index.js'
+import type { ConnectionRouteKind, GatewayRouteKind, RequestRouteKind } from '../../../spec/index.js'
 import type { QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { indexInputs } from '../../inputs/inputs.js'
@@ -6,8 +6,18 @@ import type { IndexName } from '../../inputs/policy-indexes.js'
 import { nameKey, type NamespacedName } from '../parts/keys.js'
 
 /** A route of the Gateway API by kind and name. */
-export interface RouteRef extends NamespacedName {
-  readonly kind: GatewayRouteKind
+export interface RouteRef<K extends GatewayRouteKind = GatewayRouteKind> extends NamespacedName {
+  readonly kind: K
+}
+
+/** Narrows to a route of connections. */
+export function isConnectionRoute(route: RouteRef): route is RouteRef<ConnectionRouteKind> {
+  return route.kind === 'GatewayTCPRoute'
+}
+
+/** Narrows to a route of requests. */
+export function isRequestRoute(route: RouteRef): route is RouteRef<RequestRouteKind> {
+  return !isConnectionRoute(route)
 }
 
 /** `<kind>/<namespace>/<name>` */
@@ -20,12 +30,16 @@ export function sameRoute(a: RouteRef, b: { readonly kind: string } & Namespaced
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name
 }
 
-const routeKinds: readonly GatewayRouteKind[] = ['HTTPRoute', 'GRPCRoute']
+const routeKinds: readonly GatewayRouteKind[] = ['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute']
 
 const indexes = {
-  parent: { HTTPRoute: 'routesByParent', GRPCRoute: 'grpcRoutesByParent' },
-  consumer: { HTTPRoute: 'routesByConsumer', GRPCRoute: 'grpcRoutesByConsumer' },
-  backend: { HTTPRoute: 'routesByBackend', GRPCRoute: 'grpcRoutesByBackend' },
+  parent: { HTTPRoute: 'routesByParent', GRPCRoute: 'grpcRoutesByParent', GatewayTCPRoute: 'tcpRoutesByParent' },
+  consumer: {
+    HTTPRoute: 'routesByConsumer',
+    GRPCRoute: 'grpcRoutesByConsumer',
+    GatewayTCPRoute: 'tcpRoutesByConsumer',
+  },
+  backend: { HTTPRoute: 'routesByBackend', GRPCRoute: 'grpcRoutesByBackend', GatewayTCPRoute: 'tcpRoutesByBackend' },
 } as const satisfies Readonly<Record<string, Readonly<Record<GatewayRouteKind, IndexName>>>>
 
 /**
@@ -33,11 +47,11 @@ const indexes = {
  *
  * @param kinds - those to look for
  */
-export function routesBy(
+export function routesBy<K extends GatewayRouteKind = GatewayRouteKind>(
   context: QueryContext<CatalogState>,
   by: keyof typeof indexes,
   key: string,
-  kinds: readonly GatewayRouteKind[] = routeKinds,
-): readonly RouteRef[] {
+  kinds: readonly K[] = routeKinds as readonly K[], // without kinds, K is all of them
+): readonly RouteRef<K>[] {
   return kinds.flatMap((kind) => context.get(indexInputs[indexes[by][kind]], key).map((name) => ({ kind, ...name })))
 }

@@ -12,7 +12,7 @@ import {
 import { destinationsFrom } from '../access/grants.js'
 import { nameKey, sameName, sortedUnique, uniqueNames } from './keys.js'
 import { serviceModel } from '../upstreams/services.js'
-import { leadsTo, routeAnalysis } from '../gateway/route-analysis.js'
+import { routeAttachment, routeLeadsTo } from '../gateway/route-reach.js'
 import { routesBy } from '../gateway/route-refs.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 
@@ -51,11 +51,11 @@ const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshServi
     const parents = direct
       .flatMap((service) =>
         routesBy(context, 'backend', nameKey(service)).flatMap((route) => {
-          const analysis = context.get(routeAnalysis, route)
           // A route that may not refer to the service has nothing to do with those who call it.
-          if (analysis === undefined || !leadsTo(analysis, service)) return []
+          if (!routeLeadsTo(context, route, service)) return []
+          const ports = routeAttachment(context, route)?.ports ?? []
           // Services of other namespaces than its own are a matter of callers of its namespace.
-          return analysis.ports.filter(({ namespace }) => [namespace, account.namespace].includes(route.namespace))
+          return ports.filter(({ namespace }) => [namespace, account.namespace].includes(route.namespace))
         }),
       )
       .map(({ namespace, name }) => ({ namespace, name }))

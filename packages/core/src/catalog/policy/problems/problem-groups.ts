@@ -2,6 +2,7 @@ import type { MeshService } from '@osm-ts/driver-api'
 import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { isAddress } from '../../../spec/addresses.js'
+import type { ConnectionRouteKind, RequestRouteKind } from '../../../spec/index.js'
 import { deepEqual, defineQuery, sameItems, textKey, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { endpointsOfService, objectInputs, settingInputs, type NameInputKind } from '../../inputs/inputs.js'
@@ -25,6 +26,7 @@ import { accountOf } from '../proxies/proxy.js'
 import { proxyClaimProblems } from '../proxies/proxy-claims.js'
 import { routeGroup } from '../routing/route-groups.js'
 import { calledService, serviceModel } from '../upstreams/services.js'
+import { connectionAnalysis } from '../gateway/connection-analysis.js'
 import { routeAnalysis } from '../gateway/route-analysis.js'
 import { routeConflicts } from '../gateway/route-conflicts.js'
 import { gatewayRoutes } from '../gateway/route-plan.js'
@@ -48,6 +50,7 @@ const finders = {
   TrafficSplit: (context, name) => context.get(splitAnalysis, name)?.problems ?? [],
   HTTPRoute: (context, name) => routeProblems(context, { kind: 'HTTPRoute', ...name }),
   GRPCRoute: (context, name) => routeProblems(context, { kind: 'GRPCRoute', ...name }),
+  GatewayTCPRoute: (context, name) => connectionRouteProblems(context, { kind: 'GatewayTCPRoute', ...name }),
   Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],
   IngressBackend: access('IngressBackend'),
   AccessControl: access('AccessControl'),
@@ -165,7 +168,7 @@ const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>(
 })
 
 /** What is wrong with a route, and with its place among those of its namespace for Services of others. */
-function routeProblems(context: Context, route: RouteRef): readonly PolicyProblem[] {
+function routeProblems(context: Context, route: RouteRef<RequestRouteKind>): readonly PolicyProblem[] {
   const analysis = context.get(routeAnalysis, route)
   if (analysis === undefined) return []
   const { namespace: readers } = route
@@ -174,6 +177,11 @@ function routeProblems(context: Context, route: RouteRef): readonly PolicyProble
     .flatMap((port) => context.get(gatewayRoutes, { ...port, readers })?.problems ?? [])
     .filter(({ object }) => sameRoute(route, object))
   return [...analysis.problems, ...among, ...routeConflicts(context, route, analysis)]
+}
+
+function connectionRouteProblems(context: Context, route: RouteRef<ConnectionRouteKind>): readonly PolicyProblem[] {
+  const analysis = context.get(connectionAnalysis, route)
+  return analysis === undefined ? [] : [...analysis.problems, ...routeConflicts(context, route, analysis)]
 }
 
 function instanceProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {

@@ -14,7 +14,8 @@ import { deepEqual, defineQuery, type QueryContext } from '../../incremental/ind
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { servicesSharing, withInstances } from '../problems/claims.js'
 import { dialledAddresses } from '../problems/pod-addresses.js'
-import { gatewayRoutes, type GatewayAction, type GatewayRoutes, type GatewayTarget } from '../gateway/route-plan.js'
+import { connectionPlan } from '../gateway/connection-plan.js'
+import { gatewayRoutes, type GatewayAction, type GatewayTarget } from '../gateway/route-plan.js'
 import { hostNames } from './host-names.js'
 import {
   calledPortKey,
@@ -43,8 +44,10 @@ const WHOLE = 100
 interface PlannedRoute {
   readonly match: OutboundMatch
   readonly targets: readonly GatewayTarget[]
-  /** What a route of the Gateway API does besides. */
+  /** What a route of the Gateway API does besides, for requests. */
   readonly action?: GatewayAction
+  /** Share of connections that is closed. */
+  readonly errorWeight?: number
   readonly origins: readonly SourceRef[]
 }
 
@@ -62,18 +65,27 @@ const routePlan = defineQuery<CatalogState, CalledPortRef, RoutePlan | undefined
   compute: (context, { readers, ...key }) => {
     const port = portOf(context, key)
     if (port === undefined) return undefined
-    const own = readers === undefined ? undefined : context.get(gatewayRoutes, { ...key, readers })
+    const own = readers === undefined ? undefined : routedFor(context, port, { ...key, readers })
     if (own !== undefined) return own
     const service = { namespace: key.namespace, name: key.name }
     const splits = calledService(service).hostname === undefined ? context.get(splitsOf, service).plans : []
-    if (!isHttp(port.protocol)) return tcpPlan(context, key, splits)
-    const routed = context.get(gatewayRoutes, key)
-    return routed === undefined ? httpPlan(context, key, splits) : routedPlan(key, routed, splits)
+    const routed = routedFor(context, port, key)
+    if (routed !== undefined) return routedPlan(key, routed, splits)
+    return isHttp(port.protocol) ? httpPlan(context, key, splits) : tcpPlan(context, key, splits)
   },
 })
 
+/** What routes of the Gateway API say of a port; undefined if none is attached to it. */
+function routedFor(context: Context, { protocol }: MeshServicePort, key: CalledPortRef): RoutePlan | undefined {
+  if (isHttp(protocol)) return context.get(gatewayRoutes, key)
+  const plan = context.get(connectionPlan, key)
+  if (plan === undefined) return undefined
+  const { holder: _holder, ...route } = plan
+  return { routes: [{ match: {}, ...route }], problems: [] }
+}
+
 /** Where routes of the Gateway API are attached, they say everything: what none of them matches is answered 404, and splits have no part in it. */
-function routedPlan(key: ServicePortRef, { routes, problems }: GatewayRoutes, splits: readonly SplitPlan[]): RoutePlan {
+function routedPlan(key: ServicePortRef, { routes, problems }: RoutePlan, splits: readonly SplitPlan[]): RoutePlan {
   const replaced = splits.flatMap(({ split }) => {
     const list = new ProblemList(objectRefOf('TrafficSplit', split))
     const message = `routes of the Gateway API are attached to port ${key.port} of the apex, which hold; the TrafficSplit does not apply to it`
@@ -178,7 +190,9 @@ function outboundRules(port: MeshServicePort, { routes }: RoutePlan): OutboundPa
   if (isHttp(port.protocol)) {
     return { kind: 'http', routes: routes.map(outboundRoute) }
   }
-  return { kind: 'tcp', targets: routes.flatMap(({ targets }) => weightedUpstreams(targets)) }
+  const errorWeight = routes.reduce((sum, { errorWeight: weight = 0 }) => sum + weight, 0)
+  const targets = routes.flatMap((route) => weightedUpstreams(route.targets))
+  return { kind: 'tcp', targets, ...(errorWeight === 0 ? {} : { errorWeight }) }
 }
 
 function outboundRoute({ match, targets, action }: PlannedRoute): OutboundRoute {

@@ -1,0 +1,52 @@
+import type { ConnectionRouteKind, KindMap } from '../../../spec/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
+import type { CatalogState } from '../../inputs/catalog-state.js'
+import { objectInputs } from '../../inputs/inputs.js'
+import type { ServicePortRef } from '../parts/keys.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
+import { attachmentOf, backendPort, bytePorts, type RouteAttachment } from './route-references.js'
+import { routeKey, type RouteRef } from './route-refs.js'
+
+/** A share of connections; undefined in place of a port stands for a backend that cannot be used. */
+export interface ConnectionBackend {
+  readonly port: ServicePortRef | undefined
+  readonly weight: number
+}
+
+/** What a route of connections says. */
+export interface ConnectionAnalysis extends RouteAttachment {
+  readonly backends: readonly ConnectionBackend[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** What a route of connections says; undefined if there is none of that name. */
+export const connectionAnalysis = defineQuery<
+  CatalogState,
+  RouteRef<ConnectionRouteKind>,
+  ConnectionAnalysis | undefined
+>({
+  name: 'gateway-connection-analysis',
+  keyOf: routeKey,
+  equal: deepEqual,
+  compute: (context, key) => {
+    const route = routeOf(context, key)
+    if (route === undefined) return undefined
+    const problems = new ProblemList(objectRefOf(key.kind, key))
+    const references = { context, route, problems, fits: bytePorts }
+    const backends = route.spec.rules.flatMap(({ backendRefs }, rule) =>
+      backendRefs.map((backend, place): ConnectionBackend => {
+        const field = `spec.rules[${rule}].backendRefs[${place}]`
+        const port = backendPort(references, backend, field, 'its share of the connections is closed')
+        return { port, weight: backend.weight }
+      }),
+    )
+    return { backends, ...attachmentOf(references), problems: problems.items }
+  },
+})
+
+function routeOf(
+  context: QueryContext<CatalogState>,
+  { namespace, name }: RouteRef<ConnectionRouteKind>,
+): KindMap[ConnectionRouteKind] | undefined {
+  return context.get(objectInputs.GatewayTCPRoute, { namespace, name })
+}

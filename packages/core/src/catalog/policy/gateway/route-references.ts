@@ -1,0 +1,144 @@
+import type { Protocol } from '@osm-ts/driver-api/policy'
+
+import { refusedReference, type GatewayRouteKind, type KindMap } from '../../../spec/index.js'
+import type { QueryContext } from '../../incremental/index.js'
+import type { CatalogState } from '../../inputs/catalog-state.js'
+import { isService } from '../../inputs/references.js'
+import { mayConcern } from '../access/consent.js'
+import { nameKey, sameName, servicePortKey, type NamespacedName, type ServicePortRef } from '../parts/keys.js'
+import type { ProblemList } from '../problems/problems.js'
+import { isHttp } from '../upstreams/protocol.js'
+import { serviceModel } from '../upstreams/services.js'
+
+/** Ports that routes of a kind are for. */
+export interface FittingPorts {
+  readonly has: (protocol: Protocol) => boolean
+  /** What they are, after "has no such port". */
+  readonly words: string
+  /** What is wrong with others, after their protocol. */
+  readonly fault: string
+}
+
+/** Ports whose requests sidecars read. */
+export const httpPorts: FittingPorts = { has: isHttp, words: 'that speaks HTTP', fault: 'not HTTP' }
+
+/** Ports whose bytes sidecars pass on. */
+export const bytePorts: FittingPorts = {
+  has: (protocol) => !isHttp(protocol),
+  words: 'of a protocol other than HTTP',
+  fault: 'and connections are routed to ports of other protocols only',
+}
+
+/** A route whose references are looked up. */
+export interface RouteReferences<K extends GatewayRouteKind = GatewayRouteKind> {
+  readonly context: QueryContext<CatalogState>
+  readonly route: KindMap[K]
+  readonly problems: ProblemList
+  /** Ports that the route may be attached to, and lead to. */
+  readonly fits: FittingPorts
+}
+
+/** A Service that a route is attached to. */
+export interface RouteParent {
+  /** Path of the reference in the route. */
+  readonly field: string
+  /** Ports that the route applies to. */
+  readonly ports: readonly ServicePortRef[]
+}
+
+/** What a route is attached to. */
+export interface RouteAttachment {
+  /** Ports of services that the route is attached to. Those of other namespaces are for callers of the namespace of the route alone. */
+  readonly ports: readonly ServicePortRef[]
+  /** The same by parent, in the order of the object. */
+  readonly parents: readonly RouteParent[]
+  /** RFC 3339; empty if unknown. */
+  readonly createdAt: string
+}
+
+/** What a route is attached to. Adds a problem for each parent that it is not. */
+export function attachmentOf(references: RouteReferences): RouteAttachment {
+  const parents = parentPorts(references)
+  const ports = new Map(parents.flatMap((parent) => parent.ports.map((port) => [servicePortKey(port), port])))
+  return { parents, ports: [...ports.values()], createdAt: references.route.metadata.createdAt ?? '' }
+}
+
+function parentPorts({ context, route, problems, fits }: RouteReferences): readonly RouteParent[] {
+  const own = route.metadata.namespace
+  return [...route.spec.parentRefs.entries()].flatMap(([index, parent]): readonly RouteParent[] => {
+    if (!isService(parent)) return []
+    const { namespace = own, name, port, sectionName } = parent
+    const field = `spec.parentRefs[${index}]`
+    const service = { namespace, name }
+    const refuse = (message: string): readonly RouteParent[] => {
+      problems.error('OSM_POLICY_ROUTE_PARENT', field, `${message}; the route does not apply there`)
+      return []
+    }
+    const ports = context.get(serviceModel, service)?.ports
+    if (ports === undefined) return refuse(`the mesh has no Service ${nameKey(service)}`)
+    const meant = ports.filter(
+      (candidate) =>
+        fits.has(candidate.protocol) &&
+        (port === undefined || candidate.port === port) &&
+        (sectionName === undefined || candidate.name === sectionName),
+    )
+    if (meant.length === 0) return refuse(`Service ${nameKey(service)} has no such port ${fits.words}`)
+    return [{ field, ports: meant.map((candidate) => ({ ...service, port: candidate.port })) }]
+  })
+}
+
+/** A reference to what gets traffic. */
+export interface BackendReference {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+  readonly port?: number
+}
+
+/** The port that a reference leads to; undefined, with a problem, if it leads nowhere. */
+export function backendPort(
+  { context, route, problems, fits }: RouteReferences,
+  reference: BackendReference,
+  field: string,
+  effect: string,
+): ServicePortRef | undefined {
+  const own = route.metadata.namespace
+  const { name, namespace = own, port } = reference
+  const service = { namespace, name }
+  if (!isService(reference)) {
+    const what = reference.group === '' ? reference.kind : `${reference.kind} of ${reference.group}`
+    problems.error('OSM_SPEC_ROUTE_KIND', `${field}.kind`, `must be a Service, not ${what}; ${effect}`)
+    return undefined
+  }
+  const crossing = { from: { kind: route.kind, namespace: own }, to: { kind: 'Service', namespace, name } } as const
+  // A namespace that calls a Service needs no consent to say so in a route of its own.
+  if (!isParent(route, service) && !mayConcern(context, crossing)) {
+    problems.error('OSM_SPEC_REF_NOT_PERMITTED', field, refusedReference(crossing, effect))
+    return undefined
+  }
+  const ports = context.get(serviceModel, service)?.ports
+  const found = ports?.find((candidate) => candidate.port === port)
+  if (found === undefined) {
+    const known = ports?.map((candidate) => candidate.port).join(', ')
+    const what =
+      ports === undefined
+        ? `the mesh has no Service ${nameKey(service)}`
+        : `Service ${nameKey(service)} has no TCP port ${port ?? '(none is given)'}; it has ${known || 'none'}`
+    problems.error('OSM_POLICY_ROUTE_BACKEND', field, `${what}; ${effect}`)
+    return undefined
+  }
+  if (!fits.has(found.protocol)) {
+    const what = `port ${found.port} of Service ${nameKey(service)} speaks ${found.protocol}, ${fits.fault}`
+    problems.error('OSM_POLICY_ROUTE_PROTOCOL', field, `${what}; ${effect}`)
+    return undefined
+  }
+  return { ...service, port: found.port }
+}
+
+function isParent({ metadata, spec }: KindMap[GatewayRouteKind], service: NamespacedName): boolean {
+  return spec.parentRefs.some(
+    (parent) =>
+      isService(parent) && sameName({ namespace: parent.namespace ?? metadata.namespace, name: parent.name }, service),
+  )
+}

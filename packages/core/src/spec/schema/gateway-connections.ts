@@ -1,0 +1,25 @@
+import { Type } from '@sinclair/typebox'
+
+import { struct } from './common.js'
+import { BackendObjectSchema, backendWeight, parentRefs } from './gateway.js'
+
+/** The only rule of a route of connections. */
+const rules = Type.Array(
+  struct(
+    {
+      name: Type.Optional(Type.String({ description: 'Name of the rule; has no effect.' })),
+      backendRefs: Type.Array(
+        struct(
+          { ...BackendObjectSchema, weight: backendWeight('connections') },
+          'A Service that gets a share of the connections.',
+        ),
+        { minItems: 1, maxItems: 16, description: 'Where connections go.' },
+      ),
+    },
+    'What happens to connections.',
+  ),
+  { minItems: 1, maxItems: 1, description: 'The rule of the route.' },
+)
+
+/** gateway.networking.k8s.io TCPRoute, as far as the mesh reads it. */
+export const GatewayTCPRouteSpecSchema = struct({ parentRefs, rules }, 'Routes connections to a Service of the mesh.')
