@@ -19,6 +19,8 @@ const SPAN = 'b2'.repeat(8)
 const WHOLE = 6
 /** Of half of them, some are kept and some are not: the chance of another outcome is 2⁻³⁹. */
 const CALLS = 40
+/** Of a share of a half, the chance that this many are kept by it is 2⁻¹⁰. */
+const DECIDED = 10
 
 describe('traces of a call through three services, in a real OpenTelemetry Collector', () => {
   let collector: OtelCollector
@@ -77,6 +79,31 @@ describe('traces of a call through three services, in a real OpenTelemetry Colle
       { what: 'whole traces alone' },
     )
     expect(sizes.length).toBeLessThan(CALLS)
+    // The decision of a caller counts in place of the share.
+    const wanted = Array.from({ length: DECIDED }, (_, index) => `/wanted/${index}`)
+    for (const path of wanted) await call(path, contextOf('01'))
+    for (const path of wanted) await expectWholeTrace(collector, path, { isShared: false, parent: SPAN })
+  })
+
+  it('are kept where the caller has decided for them, and left out otherwise, where the share is 0', async () => {
+    await mesh.apply('config.yaml', tracedConfig(collector, 'opentelemetry', '0'))
+    // Connections between sidecars from before the change are drained first, with the share that they were opened with.
+    const silent = await eventually(
+      async () => {
+        const path = `/none/${Math.random()}`
+        await call(path)
+        await call(`${path}/wanted`, contextOf('01'))
+        await expectWholeTrace(collector, `${path}/wanted`, { isShared: false, parent: SPAN })
+        return spansOf(collector, path)
+      },
+      ({ length }) => length === 0,
+      { everyMs: 500, what: 'a call without spans' },
+    )
+    expect(silent).toEqual([])
+    for (let count = 0; count < DECIDED; count += 1) await call('/nothing')
+    await call('/decided', contextOf('01'))
+    await expectWholeTrace(collector, '/decided', { isShared: false, parent: SPAN })
+    expect(spansOf(collector, '/nothing')).toEqual([])
   })
 
   it('are whole in the format of Zipkin, too', async () => {
@@ -94,5 +121,22 @@ describe('traces of a call through three services, in a real OpenTelemetry Colle
     )
     const { attributes } = await expectWholeTrace(collector, whole ?? '', { isShared: true })
     expect(attributes).toMatchObject({ 'http.method': 'GET' })
+  })
+
+  it('are kept by the headers of Zipkin where the caller has decided so, and the share is 0', async () => {
+    await mesh.apply('config.yaml', tracedConfig(collector, 'zipkin', '0'))
+    const decided = { 'x-b3-traceid': TRACE, 'x-b3-spanid': SPAN, 'x-b3-sampled': '1' }
+    const silent = await eventually(
+      async () => {
+        const path = `/b3/${Math.random()}`
+        await call(path)
+        await call(`${path}/wanted`, decided)
+        await expectWholeTrace(collector, `${path}/wanted`, { isShared: true, parent: SPAN })
+        return spansOf(collector, path)
+      },
+      ({ length }) => length === 0,
+      { everyMs: 500, what: 'a call without spans' },
+    )
+    expect(silent).toEqual([])
   })
 })

@@ -6,6 +6,8 @@ import { file_envoy_config_listener_v3_listener } from '@osm-ts/envoy-api/envoy/
 import { file_envoy_config_route_v3_route_components } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { file_envoy_config_route_v3_route } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { file_envoy_config_trace_v3_opentelemetry } from '@osm-ts/envoy-api/envoy/config/trace/v3/opentelemetry_pb.js'
+import { file_envoy_extensions_tracers_opentelemetry_samplers_v3_parent_based_sampler } from '@osm-ts/envoy-api/envoy/extensions/tracers/opentelemetry/samplers/v3/parent_based_sampler_pb.js'
+import { file_envoy_extensions_tracers_opentelemetry_samplers_v3_trace_id_ratio_based_sampler } from '@osm-ts/envoy-api/envoy/extensions/tracers/opentelemetry/samplers/v3/trace_id_ratio_based_sampler_pb.js'
 import { file_envoy_config_trace_v3_zipkin } from '@osm-ts/envoy-api/envoy/config/trace/v3/zipkin_pb.js'
 import { file_envoy_extensions_access_loggers_open_telemetry_v3_logs_service } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/open_telemetry/v3/logs_service_pb.js'
 import { file_envoy_extensions_access_loggers_stats_v3_stats } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stats/v3/stats_pb.js'
@@ -55,6 +57,8 @@ export function messageRegistry(): Registry {
     file_envoy_config_route_v3_route,
     file_envoy_config_route_v3_route_components,
     file_envoy_config_trace_v3_opentelemetry,
+    file_envoy_extensions_tracers_opentelemetry_samplers_v3_parent_based_sampler,
+    file_envoy_extensions_tracers_opentelemetry_samplers_v3_trace_id_ratio_based_sampler,
     file_envoy_config_trace_v3_zipkin,
     file_envoy_extensions_access_loggers_open_telemetry_v3_logs_service,
     file_envoy_extensions_access_loggers_stats_v3_stats,

@@ -7,6 +7,10 @@ import {
 } from '@osm-ts/envoy-api/envoy/config/trace/v3/zipkin_pb.js'
 import type { HttpConnectionManager_TracingSchema as TracingSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 
+import { ParentBasedSamplerConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/tracers/opentelemetry/samplers/v3/parent_based_sampler_pb.js'
+import { TraceIdRatioBasedSamplerConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/tracers/opentelemetry/samplers/v3/trace_id_ratio_based_sampler_pb.js'
+import { FractionalPercent_DenominatorType } from '@osm-ts/envoy-api/envoy/type/v3/percent_pb.js'
+
 import { authority } from '../encoding/address.js'
 import { hostCluster } from '../upstreams/cluster.js'
 import { duration, encode, type Init, pack } from '../encoding/encode.js'
@@ -17,16 +21,18 @@ type ProviderInit = NonNullable<Init<typeof TracingSchema>['provider']>
 
 /** Longest time that a collector may take to accept spans. */
 const EXPORT_TIMEOUT_MS = 5_000
+const MILLION = 1_000_000
 
 /** Spans of requests, where they are wanted. */
 export function requestTracing(mesh: MeshSettings): { readonly tracing?: Init<typeof TracingSchema> } {
   const { tracing } = mesh
   if (tracing === undefined) return {}
   return {
-    tracing: {
-      randomSampling: { value: tracing.sampledFraction * 100 },
-      provider: tracing.provider === 'zipkin' ? zipkin(tracing) : openTelemetry(tracing, mesh.serviceName),
-    },
+    tracing:
+      tracing.provider === 'zipkin'
+        ? { randomSampling: { value: tracing.sampledFraction * 100 }, provider: zipkin(tracing) }
+        : // Every request reaches the sampler, which knows whether the caller has decided.
+          { randomSampling: { value: 100 }, provider: openTelemetry(tracing, mesh.serviceName) },
   }
 }
 
@@ -59,8 +65,26 @@ function openTelemetry(tracing: Tracing, serviceName = ''): ProviderInit {
             timeout: duration(EXPORT_TIMEOUT_MS),
           },
         },
+        sampler: parentBased(tracing.sampledFraction),
       }),
     },
+  }
+}
+
+/** A trace that the caller has begun goes on as it decided; a share of the others is kept, chosen by trace ID. */
+function parentBased(fraction: number): NonNullable<Init<typeof OpenTelemetryConfigSchema>['sampler']> {
+  const samplingPercentage = {
+    numerator: Math.round(fraction * MILLION),
+    denominator: FractionalPercent_DenominatorType.MILLION,
+  }
+  return {
+    name: 'envoy.tracers.opentelemetry.samplers.parent_based',
+    typedConfig: pack(ParentBasedSamplerConfigSchema, {
+      wrappedSampler: {
+        name: 'envoy.tracers.opentelemetry.samplers.trace_id_ratio_based',
+        typedConfig: pack(TraceIdRatioBasedSamplerConfigSchema, { samplingPercentage }),
+      },
+    }),
   }
 }
 
