@@ -107,6 +107,8 @@ const withoutMoto =
     : []
 // And of an OpenTelemetry Collector.
 const withoutCollector = process.env.OSM_OTEL_COLLECTOR === '' ? ['/e2e/(dataplane|pipy)/traces\\.test\\.ts$'] : []
+// And of a Jaeger.
+const withoutJaeger = process.env.OSM_JAEGER ? [] : ['/e2e/dataplane/jaeger\\.test\\.ts$']
 // And of an API server.
 const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
 // And of a cert-manager.
@@ -134,6 +136,7 @@ export default {
     ...withoutAzure,
     ...withoutMoto,
     ...withoutCollector,
+    ...withoutJaeger,
     ...withoutKubernetes,
     ...withoutGatewayApi,
   ],

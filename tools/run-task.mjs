@@ -18,7 +18,7 @@ const tasks = {
   build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
   demo: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/demo.mjs') },
   test: {
-    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy', 'pythonDriver', 'clouds', 'collector'],
+    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy', 'pythonDriver', 'clouds', 'collector', 'jaeger'],
     load: () => import('./tasks/test.mjs'),
   },
   'test:api': {

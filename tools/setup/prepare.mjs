@@ -6,12 +6,13 @@ import { clusterObstacle } from './cluster-programs.mjs'
 import { ensurePythonDriver } from './driver-python.mjs'
 import { ensureEnvoy } from './envoy-binary.mjs'
 import { ensureHaproxy } from './haproxy.mjs'
+import { ensureJaeger } from './jaeger.mjs'
 import { ensureKubernetes } from './kubernetes.mjs'
 import { ensureOtelCollector } from './otel-collector.mjs'
 import { ensurePackages, packagesAreCurrent } from './packages.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
-/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'collector' | 'kubernetes' | 'cluster'} Need */
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'collector' | 'jaeger' | 'kubernetes' | 'cluster'} Need */
 
 /**
  * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
@@ -35,6 +36,7 @@ export async function prepare(needs) {
   if (needs.includes('pythonDriver')) env.OSM_PYTHON_DRIVER = await exclusively(ensurePythonDriver)
   if (needs.includes('clouds')) Object.assign(env, await exclusively(ensureCloudStandIns))
   if (needs.includes('collector')) env.OSM_OTEL_COLLECTOR = await exclusively(ensureOtelCollector)
+  if (needs.includes('jaeger')) env.OSM_JAEGER = await exclusively(ensureJaeger)
   if (needs.includes('kubernetes')) Object.assign(env, await exclusively(ensureKubernetes))
   if (needs.includes('cluster')) {
     const obstacle = await exclusively(clusterObstacle)

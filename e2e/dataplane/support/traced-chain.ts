@@ -2,9 +2,18 @@ import { expect } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, type TestMesh } from './mesh.js'
-import type { CollectedSpan, OtelCollector } from './otel-collector.js'
+import type { CollectedSpan } from './otel-collector.js'
 import { throughProxy } from './traffic.js'
 import { account, meshConfig, service, workload } from './yaml.js'
+
+/** What sidecars send their spans to. */
+export interface TraceBackend {
+  /** Ports of the loopback. */
+  readonly ports: { readonly otlp: number; readonly zipkin: number }
+  readonly spans: readonly CollectedSpan[]
+  /** Brings `spans` up to date; absent where they arrive by themselves. */
+  readonly refresh?: () => Promise<void>
+}
 
 const hops = ['a', 'b', 'c'] as const
 
@@ -28,7 +37,7 @@ export const tracedWorkloads: readonly string[] = [
 
 /** A mesh whose sidecars send their spans to a collector. */
 export function tracedConfig(
-  { ports }: Pick<OtelCollector, 'ports'>,
+  { ports }: Pick<TraceBackend, 'ports'>,
   provider: 'opentelemetry' | 'zipkin',
   sampledFraction: string,
 ): string {
@@ -56,7 +65,7 @@ const wholeChain = ['client', ...hops].slice(0, -1).flatMap((caller, index) => [
 ])
 
 /** Spans of requests for a path. */
-export function spansOf({ spans }: Pick<OtelCollector, 'spans'>, path: string): readonly CollectedSpan[] {
+export function spansOf({ spans }: Pick<TraceBackend, 'spans'>, path: string): readonly CollectedSpan[] {
   return spans.filter(({ attributes }) => new URL(attributes['http.url'] ?? '', 'http://none').pathname === path)
 }
 
@@ -68,9 +77,12 @@ export function traceSizes(spans: readonly CollectedSpan[]): readonly number[] {
 }
 
 /** Waits until so many spans of a path have arrived. */
-export function collected(collector: OtelCollector, path: string, count: number): Promise<readonly CollectedSpan[]> {
+export function collected(backend: TraceBackend, path: string, count: number): Promise<readonly CollectedSpan[]> {
   return eventually(
-    () => spansOf(collector, path),
+    async () => {
+      await backend.refresh?.()
+      return spansOf(backend, path)
+    },
     ({ length }) => length >= count,
     { what: `${count} spans of ${path}` },
   )
@@ -83,11 +95,11 @@ export function collected(collector: OtelCollector, path: string, count: number)
  * @returns the first span
  */
 export async function expectWholeTrace(
-  collector: OtelCollector,
+  backend: TraceBackend,
   path: string,
   { isShared, parent = '' }: { readonly isShared: boolean; readonly parent?: string },
 ): Promise<CollectedSpan> {
-  const spans = await collected(collector, path, wholeChain.length)
+  const spans = await collected(backend, path, wholeChain.length)
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
   const chain: CollectedSpan[] = []
   let above = parent
