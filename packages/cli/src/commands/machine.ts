@@ -6,7 +6,7 @@ import type { MachineGrant } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
-import { binariesOf, type JoinFlags, transparentOf } from '../machine/join-flags.js'
+import { type JoinFlags, sidecarsOf, transparentOf } from '../machine/join-flags.js'
 import { readProof, TOKEN_VARIABLE } from '../machine/join-proof.js'
 import { unitOf } from '../machine/join-unit.js'
 import {
@@ -220,6 +220,11 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
     .option('--class <name>', 'sidecar class (default: that of the mesh)')
     .option('--envoy <path>', 'Envoy executable (default: $ENVOY_BIN, else envoy on the PATH)')
     .option('--pipy <path>', 'Pipy executable (default: $PIPY_BIN, else pipy on the PATH)')
+    .option(
+      '--driver-packages <list>',
+      'drivers in addition to envoy and pipy: a JSON list, or a file with one (default: $OSM_DRIVER_PACKAGES)',
+    )
+    .option('--sidecar <class=path...>', 'sidecar executable for the class of such a driver (default: $<CLASS>_BIN)')
     .option('--state <folder>', 'state folder with key and certificate of the machine', MACHINE_STATE)
     .option('--print-systemd-unit', 'print a systemd unit that runs this command, and end')
     .addOption(outputOption())
@@ -243,7 +248,7 @@ Examples:
     .action(async (controlPlane: URL, flags: JoinFlags) => {
       const transparent = transparentOf(flags)
       if (flags.printSystemdUnit === true) {
-        context.stdout.write(unitOf(context, controlPlane, flags))
+        context.stdout.write(await unitOf(context, controlPlane, flags))
         onExit(exitCodes.ok)
         return
       }
@@ -260,7 +265,8 @@ Examples:
         ports: [...(flags.port ?? [])],
         listeners: flags.listeners,
         ...(transparent !== undefined && { transparent }),
-        sidecarBinaries: binariesOf(context, flags),
+        ...(await sidecarsOf(context, flags)),
+        programFolder: context.programFolder,
         environment: context.variables,
         onEvent: (event) => writeJoinEvent(context, event, flags.output === 'json'),
         signal: context.signal,

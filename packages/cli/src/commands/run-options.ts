@@ -116,9 +116,9 @@ async function sidecarBinaries(
 }
 
 /** Executables of classes that are not built in, by option or variable. A class without one is reported when a workload selects it. */
-function loadedBinaries(
+export function loadedBinaries(
   { cwd, variables }: CliContext,
-  { sidecar = [] }: RunFlags,
+  { sidecar = [] }: Pick<RunFlags, 'sidecar'>,
   listed: readonly Listed[],
 ): Readonly<Record<string, string>> {
   const names = listed.map(({ name }) => name)

@@ -1,7 +1,8 @@
-import type { MachineInterception } from '@osm-ts/standalone'
+import type { DriverEntry } from '@osm-ts/driver-process'
+import type { JoinMachineOptions, MachineInterception } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
-import { type SidecarFlags, sidecarPrograms } from '../commands/run-options.js'
+import { loadedBinaries, type SidecarFlags, sidecarPrograms } from '../commands/run-options.js'
 import { cliError } from '../errors.js'
 import type { ProofFlags } from './join-proof.js'
 import type { MachinePort } from './machine-values.js'
@@ -17,6 +18,8 @@ export interface JoinFlags extends SidecarFlags, ProofFlags {
   readonly excludeOutboundIpRanges?: readonly string[]
   readonly includeOutboundIpRanges?: readonly string[]
   readonly sidecarUid?: number
+  readonly driverPackages?: string
+  readonly sidecar?: readonly string[]
   readonly state: string
   readonly printSystemdUnit?: boolean
   readonly output: string
@@ -46,8 +49,13 @@ export function transparentOf(flags: JoinFlags): MachineInterception | undefined
   throw cliError('OSM_CLI_USAGE', `${given} needs --transparent`, 'without it, no connections are redirected')
 }
 
-/** Executables that are there: which one is needed the control plane says. */
-export function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Record<string, string>> {
+/** Executables that are there, and drivers beside those that are built in: which class is needed the control plane says. */
+export async function sidecarsOf(
+  context: CliContext,
+  flags: JoinFlags,
+): Promise<Pick<JoinMachineOptions, 'sidecarBinaries'> & { readonly driverPackages: readonly DriverEntry[] }> {
+  const { listedDrivers } = await import('@osm-ts/driver-process')
+  const driverPackages = await listedDrivers(flags.driverPackages ?? '', context.variables)
   const found = Object.entries(sidecarPrograms).flatMap(([name, { find }]) => {
     const named = name === 'pipy' ? flags.pipy : flags.envoy
     try {
@@ -57,5 +65,6 @@ export function binariesOf(context: CliContext, flags: JoinFlags): Readonly<Reco
       return []
     }
   })
-  return Object.fromEntries(found)
+  const sidecarBinaries = { ...Object.fromEntries(found), ...loadedBinaries(context, flags, driverPackages) }
+  return { sidecarBinaries, driverPackages }
 }

@@ -1,12 +1,12 @@
 import { isAbsolute, join, resolve } from 'node:path'
 
 import type { CliContext } from '../cli-context.js'
-import { binariesOf, type JoinFlags } from './join-flags.js'
+import { type JoinFlags, sidecarsOf } from './join-flags.js'
 import type { MachinePort } from './machine-values.js'
 import { systemdUnit } from './systemd-unit.js'
 
 /** The systemd unit for the same options. */
-export function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): string {
+export async function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags): Promise<string> {
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(context.cwd, path))
   const {
     tokenFile,
@@ -25,6 +25,7 @@ export function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags)
     excludeOutboundIpRanges = [],
     includeOutboundIpRanges = [],
     sidecarUid,
+    driverPackages,
     class: sidecarClass,
     state,
   } = flags
@@ -32,12 +33,19 @@ export function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags)
     value === undefined ? [] : [option, value]
   const list = (name: string, values: readonly (string | number)[]): readonly string[] =>
     values.length === 0 ? [] : [name, values.join(',')]
+  /** JSON, or a file with it. */
+  const listOf = (given: string | undefined): string | undefined =>
+    given === undefined || given.trimStart().startsWith('{') ? given : absolute(given)
   const file = (name: string, path: string | undefined): readonly string[] =>
     option(name, path === undefined ? undefined : absolute(path))
+  const { sidecarBinaries } = await sidecarsOf(context, flags)
   return systemdUnit({
     program: [context.nodeProgram, join(context.programFolder, 'osm.mjs')],
     environment: Object.fromEntries(
-      Object.entries(binariesOf(context, flags)).map(([found, path]) => [`${found.toUpperCase()}_BIN`, path]),
+      Object.entries(sidecarBinaries).map(([found, path]) => [
+        `${found.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_BIN`,
+        path,
+      ]),
     ),
     args: [
       'machine',
@@ -62,6 +70,7 @@ export function unitOf(context: CliContext, controlPlane: URL, flags: JoinFlags)
       ...list('--include-outbound-ip-ranges', includeOutboundIpRanges),
       ...option('--sidecar-uid', sidecarUid?.toString()),
       ...option('--class', sidecarClass),
+      ...option('--driver-packages', listOf(driverPackages)),
       '--state',
       absolute(state),
     ],

@@ -201,6 +201,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_INTERCEPTION_UNBOUND: "rules that wait for the address of the pod were rendered for one restore call without an address",
   OSM_JOIN_ANSWER: "the control plane sent a response that this version of osm does not support",
   OSM_JOIN_AZURE: "the metadata service of Azure did not answer, or the certificates of the issuers of its documents cannot be fetched",
+  OSM_JOIN_CLASS: "the machine has no driver of its sidecar class, or the driver is refused",
   OSM_JOIN_CLOCK: "the clock of the machine differs from that of the control plane by minutes, so that certificates are not valid",
   OSM_JOIN_MODE: "the machine has joined in the other mode: with, or without redirection of its connections",
   OSM_JOIN_PROOF: "the machine has no valid certificate, and no join token was given",

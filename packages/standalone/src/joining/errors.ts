@@ -12,6 +12,7 @@ export const joinErrorCodes = {
   OSM_JOIN_STATE: 'the state folder of a machine cannot be read or used',
   OSM_JOIN_RUNNING: 'the machine has joined already, and its sidecar runs',
   OSM_JOIN_TRANSPARENT: 'this machine or user cannot redirect the connections of the machine to a sidecar',
+  OSM_JOIN_CLASS: 'the machine has no driver of its sidecar class, or the driver is refused',
   OSM_JOIN_MODE: 'the machine has joined in the other mode: with, or without redirection of its connections',
 } as const
 

@@ -1,8 +1,8 @@
-import { DriverRegistry, type JoinRequest } from '@osm-ts/core'
+import type { JoinRequest } from '@osm-ts/core'
 import { isOsmError, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
+import type { DriverEntry } from '@osm-ts/driver-process'
 
-import { builtInDrivers } from '../builtins.js'
 import { machineProcesses } from '../process/process-identity.js'
 import { ProcessRegistry } from '../process/process-registry.js'
 import { sweepProcesses } from '../process/sweep.js'
@@ -14,6 +14,7 @@ import type { JoinErrorCode } from './errors.js'
 import type { JoinEvent } from './join-event.js'
 import { JoinedMachine } from './joined-machine.js'
 import { machineContext } from './machine-context.js'
+import { MachineDrivers } from './machine-drivers.js'
 import { joinWithProof, type MachineProof } from './machine-proof.js'
 import { explicitPlace, type MachinePlace } from './machine-place.js'
 import { MachineState, type Membership } from './machine-state.js'
@@ -35,6 +36,10 @@ export interface JoinMachineOptions {
   readonly listeners: JoinRequest['listeners']
   /** Present: connections of the machine are redirected to its sidecar, which takes root. */
   readonly transparent?: MachineInterception
+  /** Drivers beside those that are built in; none if absent. */
+  readonly driverPackages?: readonly DriverEntry[]
+  /** Folder of the program, beside which that of drivers lies. */
+  readonly programFolder: string
   /** Executables by sidecar class. */
   readonly sidecarBinaries: Readonly<Record<string, string>>
   readonly maxDrainMs?: number
@@ -75,12 +80,9 @@ export async function joinMachine(options: JoinMachineOptions): Promise<void> {
 }
 
 async function runMachine(options: JoinMachineOptions, state: MachineState, place: MachinePlace): Promise<void> {
-  const { signal, controlPlane, environment, sidecarBinaries: binaries, onEvent } = options
+  const { signal, controlPlane, environment, onEvent } = options
   const client = new ControlPlaneClient(controlPlane)
-  const { membership, credential, isNew } = await enter(options, state, client)
-  const { name, namespace, serviceAccount } = membership
-  onEvent({ type: 'joined', name: `${namespace}/${name}`, identity: `${serviceAccount}.${namespace}`, isNew })
-  const { patch, binary } = await prepare({ membership, credential, host: client.host, binaries, place }, signal)
+  const { membership, credential, patch, binary } = await prepare(options, { state, client, place })
   await place.enter(patch, membership, signal)
   const machine = new JoinedMachine({
     membership,
@@ -98,12 +100,49 @@ async function runMachine(options: JoinMachineOptions, state: MachineState, plac
   await machine.run(signal)
 }
 
+interface Preparation {
+  readonly state: MachineState
+  readonly client: ControlPlaneClient
+  readonly place: MachinePlace
+}
+
+/** Joins, and asks the driver of the class what it puts beside the workload. */
+async function prepare(
+  options: JoinMachineOptions,
+  { state, client, place }: Preparation,
+): Promise<Membered & { readonly patch: SidecarPatch; readonly binary: string }> {
+  const { driverPackages: entries = [], programFolder, environment, sidecarClass, sidecarBinaries, signal } = options
+  const drivers = await MachineDrivers.load({ entries, programFolder, environment, log: state.driversLog }, signal)
+  try {
+    // Nothing of a token is used up by a class that cannot run here.
+    if (sidecarClass !== undefined) drivers.get(sidecarClass)
+    const { membership, credential, isNew } = await enter(options, state, client)
+    const { name, namespace, serviceAccount, sidecar } = membership
+    options.onEvent({ type: 'joined', name: `${namespace}/${name}`, identity: `${serviceAccount}.${namespace}`, isNew })
+    const driver = drivers.get(sidecar.sidecarClass)
+    const binary = requireBinary(sidecar.sidecarClass, sidecarBinaries)
+    const contract = requireContract(driver)
+    const reach = place.reach(membership)
+    const context = machineContext({ contract, membership, credential, host: client.host, reach, signal })
+    const patch = await drivers.patch(context, driver)
+    checkForProcess(patch, sidecar.sidecarClass)
+    return { membership, credential, patch, binary }
+  } finally {
+    await drivers.close()
+  }
+}
+
+interface Membered {
+  readonly membership: Membership
+  readonly credential: MachineCredential
+}
+
 /** The certificate that the machine has, or one for its token. */
 async function enter(
   { proof, name, sidecarClass, address, ports, listeners, transparent, controlPlane, signal }: JoinMachineOptions,
   state: MachineState,
   client: ControlPlaneClient,
-): Promise<{ readonly membership: Membership; readonly credential: MachineCredential; readonly isNew: boolean }> {
+): Promise<Membered & { readonly isNew: boolean }> {
   const known = state.membership()
   const current = known && state.credential()
   const mode = transparent === undefined ? undefined : ('transparent' as const)
@@ -144,33 +183,6 @@ async function enter(
   state.saveCredential(credential)
   state.saveMembership(membership)
   return { membership, credential, isNew: true }
-}
-
-interface PrepareOptions {
-  readonly membership: Membership
-  readonly credential: MachineCredential
-  /** Of the control plane. */
-  readonly host: string
-  readonly binaries: Readonly<Record<string, string>>
-  readonly place: MachinePlace
-}
-
-/** What the driver of the class puts beside the workload. */
-async function prepare(
-  { membership, credential, host, binaries, place }: PrepareOptions,
-  signal: AbortSignal,
-): Promise<{ readonly patch: SidecarPatch; readonly binary: string }> {
-  const { sidecarClass } = membership.sidecar
-  const registry = new DriverRegistry()
-  for (const driver of builtInDrivers()) registry.register(driver)
-  const driver = registry.get(sidecarClass)
-  const binary = requireBinary(sidecarClass, binaries)
-  const contract = requireContract(driver)
-  const reach = place.reach(membership)
-  const context = machineContext({ contract, membership, credential, host, reach, signal })
-  const patch = await registry.patch(context, driver.name)
-  checkForProcess(patch, sidecarClass)
-  return { patch, binary }
 }
 
 async function lock(folder: string): Promise<() => Promise<void>> {

@@ -67,6 +67,11 @@ export class MachineState {
     return join(this.folder, 'sidecar.log')
   }
 
+  /** What loaded drivers say of themselves. */
+  get driversLog(): string {
+    return join(this.folder, 'drivers.log')
+  }
+
   /** Id of the process that keeps the sidecar running; undefined if none does. */
   get pid(): number | undefined {
     const pid = Number(this.#read('pid'))
