@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
+import { measureAnalyze } from './analyze.js'
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureCliStart } from './cli-start.js'
 import { measureCluster } from './cluster.js'
@@ -74,6 +75,7 @@ const names = [
   'injection',
   'injection-cluster',
   'cli-start',
+  'analyze',
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
@@ -342,6 +344,12 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       machines: 1_000,
       roundSeconds: 10,
       seconds: values.quick ? 20 : 60,
+    }),
+  analyze: () =>
+    measureAnalyze({
+      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
+      objects: 5000,
+      rounds: values.quick ? 2 : 10,
     }),
   'cli-start': () =>
     measureCliStart({

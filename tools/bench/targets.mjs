@@ -221,6 +221,7 @@ export const targets = [
   target('reviews of pods, closed loop', 'injection.closedLoop.reviewsPerSecond', 'least', 1000, '/s'),
   target('review of a pod at 100 a second, p99', 'injection.openLoop[perSecond=100].latency.p99', 'most', 5, 'ms'),
   target('P-256 certificates, to the bare cryptography', 'certificates.ratio', 'least', 0.7),
+  target('osm analyze of a folder of 5,000 objects', 'analyze.wall.p50', 'most', 3000, 'ms'),
   target('osm version --client-only beyond node -e 0', 'cli-start.beyondNode', 'most', 60, 'ms'),
   target(
     'convergence of other drivers beside drivers that hang, throw and leak, p99 to p99 without them',

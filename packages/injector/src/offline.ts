@@ -81,14 +81,16 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
     version: '',
   } as const
   const key = { algorithm: 'ECDSA' } as const
+  let issued: ReturnType<typeof issueLeaf> | undefined
   const ports = {
     newUuid: () => UUID,
+    // No one is shown the Secret of a sidecar, so that one certificate is enough for all.
     issue: (subject: Parameters<typeof certificateNames>[0] & { readonly kind: 'proxy' }, signal: AbortSignal) =>
-      issueLeaf(
+      (issued ??= issueLeaf(
         provider,
         { ...certificateNames(subject, domains), kind: 'proxy', validityMs: VALIDITY_MS, key },
         signal,
-      ),
+      )),
     reusableUuid: () => Promise.resolve(undefined),
     assertPodCertificates: () => Promise.resolve(),
     pods: new PodReader(),
