@@ -100,7 +100,7 @@ async function startTestMesh(
     paths,
     ports,
     processes: new ProcessRegistry(paths.processes, machineProcesses),
-    placement: explicitPlacement(ports, paths, '127.0.0.1'),
+    placement: explicitPlacement(ports, paths, undefined),
     drivers: [scriptDriver(options.drainMs)],
   })
   running.push(mesh)
