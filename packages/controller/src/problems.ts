@@ -40,6 +40,7 @@ const asking: readonly Kind[] = [
   'HTTPRoute',
   'GRPCRoute',
   'GatewayTCPRoute',
+  'TLSRoute',
   'UpstreamTrafficSetting',
   'Retry',
   'Egress',

@@ -54,6 +54,7 @@ export const optionalFeatures = [
   'route-mirrors',
   'route-retries',
   'tcp-route-errors',
+  'tls-routes',
 ] as const
 
 /** One of {@link optionalFeatures}. */

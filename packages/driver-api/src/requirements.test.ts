@@ -102,7 +102,12 @@ const connected: Part = {
   addresses: [],
   hosts: [],
   shortHost: 'database',
-  rules: { kind: 'tcp', targets: [], errorWeight: 1 },
+  rules: {
+    kind: 'tcp',
+    targets: [],
+    errorWeight: 1,
+    serverNameRoutes: [{ serverNames: ['a.example'], targets: [], errorWeight: 1 }],
+  },
 }
 
 const routed: Part = {
@@ -334,6 +339,8 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ['route-retries', routed, '/rules/routes/0/retries', false],
   ['route-redirects', routed, '/rules/routes/1/redirect', false],
   ['tcp-route-errors', connected, '/rules/errorWeight', false],
+  ['tcp-route-errors', connected, '/rules/serverNameRoutes/0/errorWeight', false],
+  ['tls-routes', connected, '/rules/serverNameRoutes', false],
   ['plugins', { kind: 'extension', id: 'e', class: 'envoy', type: PLUGIN_TYPE, value: {} }, '/value', false],
   ['dns-proxy', { kind: 'dns', id: 'd', ttlSeconds: 1, records: [], upstreamServers: [] }, '', false],
 ]

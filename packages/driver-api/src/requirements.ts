@@ -149,7 +149,13 @@ const table: Table = {
       places: ({ rules }) =>
         rules.kind === 'http'
           ? ofRoutes(rules.routes, ['rules', 'routes'])
-          : given(rules.errorWeight, 'tcp-route-errors', 'rules', 'errorWeight'),
+          : [
+              ...given(rules.errorWeight, 'tcp-route-errors', 'rules', 'errorWeight'),
+              ...given(rules.serverNameRoutes, 'tls-routes', 'rules', 'serverNameRoutes'),
+              ...(rules.serverNameRoutes ?? []).flatMap(({ errorWeight }, i) =>
+                given(errorWeight, 'tcp-route-errors', 'rules', 'serverNameRoutes', i, 'errorWeight'),
+              ),
+            ],
     },
   ],
   upstream: [

@@ -62,6 +62,7 @@ export const capabilities: Capabilities = {
     'statistical-circuit-breaker',
     'tcp-route-errors',
     'tls-parameters',
+    'tls-routes',
     'tracing-opentelemetry',
     'tracing-zipkin',
     'withdrawal-of-open-connections',

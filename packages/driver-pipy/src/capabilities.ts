@@ -20,6 +20,7 @@ export const unsupportedFeatures = {
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
   'route-retries': 'its codebase repeats requests by the Retry of a client only; the requests themselves are routed',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
+  'tls-routes': 'its codebase reads no server name of connections to services of the mesh',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
 } as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>
 

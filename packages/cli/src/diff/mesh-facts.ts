@@ -125,6 +125,11 @@ function routesOf(part: OutboundPart): readonly Omit<Route, 'caller'>[] {
   const destination = nameOf(part.service, part.port)
   return part.rules.kind === 'tcp'
     ? [
+        ...(part.rules.serverNameRoutes ?? []).map((route) => ({
+          destination,
+          request: `TLS for ${route.serverNames.join(', ')}`,
+          targets: sharesOf([...route.targets, ...closedShare(route)]),
+        })),
         {
           destination,
           request: 'any connection',

@@ -18,6 +18,7 @@ interface Manifest {
 /** Kinds of routes that are not translated, and why. */
 const leftOut = {
   GRPCRoute: 'a TrafficSplit knows no methods of gRPC',
+  TLSRoute: 'a TrafficSplit knows no server names',
   GatewayTCPRoute: 'a TrafficSplit of connections applies to all ports of a Service',
 } as const
 type LeftOut = keyof typeof leftOut

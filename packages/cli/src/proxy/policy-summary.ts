@@ -1,4 +1,5 @@
 import type {
+  ConnectionShares,
   HttpAllowRule,
   InboundPart,
   OutboundMatch,
@@ -77,14 +78,23 @@ function callers(policy: ProxyPolicy, allow: PartHash): string {
 function outboundLines(part: OutboundPart): readonly string[] {
   const title = `${part.service.namespace}/${part.service.name}:${part.port} (${part.protocol})`
   if (part.rules.kind === 'tcp') {
-    const { targets, errorWeight = 0 } = part.rules
-    const closed = errorWeight > 0 ? [{ upstream: 'closed', weight: errorWeight }] : []
-    return [title, `  any connection                  → ${shares([...targets, ...closed])}`]
+    const { serverNameRoutes = [] } = part.rules
+    return [
+      title,
+      ...serverNameRoutes.map(
+        (route) => `  ${`TLS for ${route.serverNames.join(', ')}`.padEnd(30)}  → ${connectionEnd(route)}`,
+      ),
+      `  any connection                  → ${connectionEnd(part.rules)}`,
+    ]
   }
   return [
     title,
     ...part.rules.routes.map((route) => `  ${describeMatch(route.match).padEnd(30)}  → ${routeEnd(route)}`),
   ]
+}
+
+function connectionEnd({ targets, errorWeight = 0 }: ConnectionShares): string {
+  return shares(errorWeight > 0 ? [...targets, { upstream: 'closed', weight: errorWeight }] : targets)
 }
 
 function routeEnd(route: OutboundRoute): string {

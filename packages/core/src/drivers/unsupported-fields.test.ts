@@ -99,6 +99,17 @@ spec:
     ['spec.rules[0].backendRefs[1] tcp-route-errors'],
   ],
   [
+    `apiVersion: gateway.networking.k8s.io/v1
+kind: TLSRoute
+metadata: { name: a }
+spec:
+  parentRefs: [{ group: '', kind: Service, name: a }]
+  hostnames: [a.example]
+  rules: [{ backendRefs: [{ name: a, port: 443 }] }]
+`,
+    ['spec.hostnames tls-routes'],
+  ],
+  [
     'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: a }\nspec: { traffic: { enableEgress: true }, observability: { tracing: { enable: true }, remoteLogging: { enable: false } }, sidecar: { cipherSuites: [x], ecdhCurves: [] } }\n',
     [
       'spec.traffic.enableEgress egress-global',

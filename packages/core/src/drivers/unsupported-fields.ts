@@ -82,6 +82,8 @@ function asks(object: MeshObject): readonly Ask[] {
       return object.spec.rules.flatMap(callRuleAsks)
     case 'GatewayTCPRoute':
       return object.spec.rules.flatMap(connectionRuleAsks)
+    case 'TLSRoute':
+      return [['spec.hostnames', 'tls-routes', true], ...object.spec.rules.flatMap(connectionRuleAsks)]
     case 'IngressBackend':
     case 'AccessControl':
       return object.spec.backends.map(({ port }, index) => [

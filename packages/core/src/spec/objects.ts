@@ -64,12 +64,12 @@ export function objectRef(object: MeshObject): ObjectRef {
 export type RequestRouteKind = 'HTTPRoute' | 'GRPCRoute'
 
 /** Kinds of the Gateway API that say where connections to a Service go. */
-export type ConnectionRouteKind = 'GatewayTCPRoute'
+export type ConnectionRouteKind = 'GatewayTCPRoute' | 'TLSRoute'
 
 /** Kinds of routes of the Gateway API. */
 export type GatewayRouteKind = RequestRouteKind | ConnectionRouteKind
 
-const gatewayRouteKinds: readonly string[] = Object.freeze(['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute'])
+const gatewayRouteKinds: readonly string[] = Object.freeze(['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute', 'TLSRoute'])
 
 /** True for kinds of routes of the Gateway API. */
 export function isGatewayRouteKind(kind: string): kind is GatewayRouteKind {

@@ -145,6 +145,7 @@ export const grantableReferences: readonly { readonly from: CrossNamespaceKind; 
   { from: 'HTTPRoute', to: 'Service' },
   { from: 'GRPCRoute', to: 'Service' },
   { from: 'GatewayTCPRoute', to: 'Service' },
+  { from: 'TLSRoute', to: 'Service' },
 ]
 
 /** What comes of a rule about an Egress that it must not be about. */

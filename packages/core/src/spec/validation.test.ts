@@ -1476,6 +1476,7 @@ describe('SpecRules', () => {
       'HTTPRoute',
       'GRPCRoute',
       'GatewayTCPRoute',
+      'TLSRoute',
     ]
     expect([...checkedKinds, ...never].sort()).toEqual(allKinds())
   })

@@ -388,7 +388,7 @@ describe('KubernetesSource', () => {
     const port = Number(new URL(server.url).port)
     await server.close()
     // One after the other, and as one when it is all of them.
-    await until(() => running.source.problems()[0]?.message.startsWith('29 of the lists') === true, 'it is noticed')
+    await until(() => running.source.problems()[0]?.message.startsWith('30 of the lists') === true, 'it is noticed')
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_STALE' })])
     expect(running.source.staleness('shop')).toEqual(expect.any(String))
     expect(running.keys()).toEqual(before)

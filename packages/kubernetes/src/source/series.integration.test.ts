@@ -8,7 +8,7 @@ import { resourceTypes } from '../resource-types.js'
 
 const NAMESPACES = 25
 const PODS = 40
-/** What following a cluster may take of the 600 series that a controller may have; the rest is counted where controllers are started. */
+/** What following a cluster may take of the 620 series that a controller may have; the rest is counted where controllers are started. */
 const MAX_SERIES = 275
 
 it('has a bounded number of series with 1,000 pods, after all kinds of trouble with the API server', async () => {

@@ -78,7 +78,7 @@ export const anyTrafficSplit: Maker = (place) =>
   })
 
 export const anyGatewayRoute =
-  (kind: 'HTTPRoute' | 'GRPCRoute' | 'TCPRoute'): Maker =>
+  (kind: 'HTTPRoute' | 'GRPCRoute' | 'TCPRoute' | 'TLSRoute'): Maker =>
   (place) => {
     const service = fc.record({
       group: fc.constant(''),
@@ -88,7 +88,7 @@ export const anyGatewayRoute =
     })
     const backend = service.map((reference) => ({ ...reference, port: 80 }))
     // A route of connections has one rule, with backends.
-    const isOfConnections = kind === 'TCPRoute'
+    const isOfConnections = kind === 'TCPRoute' || kind === 'TLSRoute'
     const rule = fc.record({
       backendRefs: fc.array(backend, { minLength: isOfConnections ? 1 : 0, maxLength: 2 }),
     })
@@ -96,6 +96,7 @@ export const anyGatewayRoute =
       name: numbered('rt'),
       spec: fc.record({
         parentRefs: fc.array(service, { minLength: 1, maxLength: 2 }),
+        ...(kind === 'TLSRoute' ? { hostnames: fc.constantFrom(['a.example'], ['*.example', 'a.example']) } : {}),
         rules: fc.array(rule, { minLength: 1, maxLength: isOfConnections ? 1 : 2 }),
       }),
     })
@@ -324,6 +325,7 @@ const groups: Readonly<Record<string, string>> = {
   HTTPRoute: 'gateway.networking.k8s.io',
   GRPCRoute: 'gateway.networking.k8s.io',
   TCPRoute: 'gateway.networking.k8s.io',
+  TLSRoute: 'gateway.networking.k8s.io',
 }
 const targets: readonly (readonly [string, string])[] = [
   ['', 'ServiceAccount'],
@@ -358,7 +360,7 @@ export const anyGatewayReferenceGrant: Maker = (place) =>
     spec: fc.record({
       from: fc.array(
         fc
-          .tuple(fc.constantFrom('HTTPRoute', 'GRPCRoute', 'TCPRoute'), namespaceIn(place))
+          .tuple(fc.constantFrom('HTTPRoute', 'GRPCRoute', 'TCPRoute', 'TLSRoute'), namespaceIn(place))
           .map(([kind, namespace]) => ({ group: 'gateway.networking.k8s.io', kind, namespace })),
         { minLength: 1, maxLength: 2 },
       ),

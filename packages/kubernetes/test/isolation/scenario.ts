@@ -32,6 +32,7 @@ export const makers: readonly { readonly kind: string; readonly weight: number; 
   { kind: 'HTTPRoute', weight: 2, make: policies.anyGatewayRoute('HTTPRoute') },
   { kind: 'GRPCRoute', weight: 2, make: policies.anyGatewayRoute('GRPCRoute') },
   { kind: 'GatewayTCPRoute', weight: 2, make: policies.anyGatewayRoute('TCPRoute') },
+  { kind: 'TLSRoute', weight: 2, make: policies.anyGatewayRoute('TLSRoute') },
   { kind: 'Egress', weight: 4, make: policies.anyEgress },
   { kind: 'EgressGateway', weight: 3, make: policies.anyEgressGateway },
   { kind: 'UpstreamTrafficSetting', weight: 3, make: policies.anyUpstreamSetting },

@@ -33,6 +33,14 @@ export function callerSide({ rules }: OutboundPart, request: MatchableRequest): 
   const sendsTo = ({ weight }: { readonly weight: number }): boolean => weight > 0
   if (rules.kind === 'tcp') {
     const upstreams = rules.targets.filter(sendsTo).map(({ upstream }) => ({ upstream, request }))
+    if (rules.serverNameRoutes !== undefined) {
+      const named = rules.serverNameRoutes.flatMap(({ targets }) => targets).filter(sendsTo)
+      const all = new Set([...named.map(({ upstream }) => upstream), ...upstreams.map(({ upstream }) => upstream)])
+      return {
+        upstreams: [...all].map((upstream) => ({ upstream, request })),
+        answer: { status: 'closed', reason: 'connections go by their server name, and those of other names nowhere' },
+      }
+    }
     if (rules.errorWeight === undefined) return { upstreams }
     return { upstreams, answer: { status: 'closed', reason: 'a backend of the route cannot be used' } }
   }

@@ -33,8 +33,11 @@ export interface IndexedBy {
   readonly grpcRoutesByConsumer: KindMap['GRPCRoute']
   readonly grpcRoutesByBackend: KindMap['GRPCRoute']
   readonly tcpRoutesByParent: KindMap['GatewayTCPRoute']
+  readonly tlsRoutesByParent: KindMap['TLSRoute']
   readonly tcpRoutesByConsumer: KindMap['GatewayTCPRoute']
+  readonly tlsRoutesByConsumer: KindMap['TLSRoute']
   readonly tcpRoutesByBackend: KindMap['GatewayTCPRoute']
+  readonly tlsRoutesByBackend: KindMap['TLSRoute']
   readonly ingressByService: KindMap['IngressBackend']
   readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
@@ -78,8 +81,11 @@ const indexDefinitions: IndexDefinitions = {
   grpcRoutesByConsumer: { kind: 'GRPCRoute', keysOf: consumersOf },
   grpcRoutesByBackend: { kind: 'GRPCRoute', keysOf: (route) => names(routeBackendsOf(route)) },
   tcpRoutesByParent: { kind: 'GatewayTCPRoute', keysOf: (route) => names(parentsOf(route)) },
+  tlsRoutesByParent: { kind: 'TLSRoute', keysOf: (route) => names(parentsOf(route)) },
   tcpRoutesByConsumer: { kind: 'GatewayTCPRoute', keysOf: consumersOf },
+  tlsRoutesByConsumer: { kind: 'TLSRoute', keysOf: consumersOf },
   tcpRoutesByBackend: { kind: 'GatewayTCPRoute', keysOf: (route) => names(connectionBackendsOf(route)) },
+  tlsRoutesByBackend: { kind: 'TLSRoute', keysOf: (route) => names(connectionBackendsOf(route)) },
   ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
@@ -130,8 +136,11 @@ export class PolicyIndexes {
       grpcRoutesByConsumer: create(indexDefinitions.grpcRoutesByConsumer.keysOf),
       grpcRoutesByBackend: create(indexDefinitions.grpcRoutesByBackend.keysOf),
       tcpRoutesByParent: create(indexDefinitions.tcpRoutesByParent.keysOf),
+      tlsRoutesByParent: create(indexDefinitions.tlsRoutesByParent.keysOf),
       tcpRoutesByConsumer: create(indexDefinitions.tcpRoutesByConsumer.keysOf),
+      tlsRoutesByConsumer: create(indexDefinitions.tlsRoutesByConsumer.keysOf),
       tcpRoutesByBackend: create(indexDefinitions.tcpRoutesByBackend.keysOf),
+      tlsRoutesByBackend: create(indexDefinitions.tlsRoutesByBackend.keysOf),
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
@@ -157,6 +166,7 @@ export class PolicyIndexes {
     const routes = edited('HTTPRoute')
     const grpcRoutes = edited('GRPCRoute')
     const tcpRoutes = edited('GatewayTCPRoute')
+    const tlsRoutes = edited('TLSRoute')
     const { targetsByDestination, targetsBySource, splitsByApex, splitsByBackend } = this.#indexes
     return new PolicyIndexes({
       targetsByDestination: targetsByDestination.with(targets),
@@ -170,8 +180,11 @@ export class PolicyIndexes {
       grpcRoutesByConsumer: this.#indexes.grpcRoutesByConsumer.with(grpcRoutes),
       grpcRoutesByBackend: this.#indexes.grpcRoutesByBackend.with(grpcRoutes),
       tcpRoutesByParent: this.#indexes.tcpRoutesByParent.with(tcpRoutes),
+      tlsRoutesByParent: this.#indexes.tlsRoutesByParent.with(tlsRoutes),
       tcpRoutesByConsumer: this.#indexes.tcpRoutesByConsumer.with(tcpRoutes),
+      tlsRoutesByConsumer: this.#indexes.tlsRoutesByConsumer.with(tlsRoutes),
       tcpRoutesByBackend: this.#indexes.tcpRoutesByBackend.with(tcpRoutes),
+      tlsRoutesByBackend: this.#indexes.tlsRoutesByBackend.with(tlsRoutes),
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),

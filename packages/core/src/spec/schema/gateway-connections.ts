@@ -23,3 +23,20 @@ const rules = Type.Array(
 
 /** gateway.networking.k8s.io TCPRoute, as far as the mesh reads it. */
 export const GatewayTCPRouteSpecSchema = struct({ parentRefs, rules }, 'Routes connections to a Service of the mesh.')
+
+/** gateway.networking.k8s.io TLSRoute, as far as the mesh reads it. */
+export const TLSRouteSpecSchema = struct(
+  {
+    parentRefs,
+    hostnames: Type.Array(
+      Type.String({
+        maxLength: 253,
+        pattern: '^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+        description: 'A name, or `*.` and a name for all those below it.',
+      }),
+      { minItems: 1, maxItems: 1024, description: 'Server names of TLS connections of the route.' },
+    ),
+    rules,
+  },
+  'Routes TLS connections to a Service of the mesh by their server names, and leaves TLS as it is.',
+)

@@ -5,7 +5,7 @@ import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from
 import { ExternalWorkloadSpecSchema } from './external-workload.js'
 import { MeshConfigSpecSchema } from './mesh-config.js'
 import { GRPCRouteSpecSchema, HTTPRouteSpecSchema } from './gateway.js'
-import { GatewayTCPRouteSpecSchema } from './gateway-connections.js'
+import { GatewayTCPRouteSpecSchema, TLSRouteSpecSchema } from './gateway-connections.js'
 import { MeshRootCertificateSpecSchema } from './mesh-root-certificate.js'
 import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
 import { PluginChainSpecSchema, PluginConfigSpecSchema, PluginSpecSchema } from './plugin.js'
@@ -113,6 +113,10 @@ export const kindDefinitions = {
     also: ['v1alpha2'],
     foreign: true,
     writtenAs: 'TCPRoute',
+  }),
+  TLSRoute: define('gateway.networking.k8s.io/v1', 'tlsroutes', TLSRouteSpecSchema, {
+    also: ['v1alpha3', 'v1alpha2'],
+    foreign: true,
   }),
   GatewayReferenceGrant: define('gateway.networking.k8s.io/v1', 'referencegrants', ReferenceGrantSpecSchema, {
     also: ['v1beta1'],

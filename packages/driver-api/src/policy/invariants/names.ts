@@ -22,7 +22,12 @@ export function checkNames({ proxy }: ProxyPolicy, view: PolicyView, issues: Iss
   for (const { part, pointer } of view.outbound) {
     const at = issues.at(pointer).below('rules')
     if (part.rules.kind === 'http') knownRoutes(part.rules.routes, at.below('routes'))
-    else knownUpstreams(part.rules.targets, at.below('targets'))
+    else {
+      knownUpstreams(part.rules.targets, at.below('targets'))
+      part.rules.serverNameRoutes?.forEach((route, index) => {
+        knownUpstreams(route.targets, at.below('serverNameRoutes', index, 'targets'))
+      })
+    }
   }
   for (const { part, pointer } of view.egress) {
     knownRoutes(part.routes, issues.at(pointer).below('routes'))

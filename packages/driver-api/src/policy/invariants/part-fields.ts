@@ -4,6 +4,7 @@ import type { IssueList } from '../issues.js'
 import { isHttp } from '../protocols.js'
 import { checkRoutes, weights } from './route-fields.js'
 import type {
+  ConnectionShares,
   EgressPart,
   EndpointsPart,
   InboundPart,
@@ -159,11 +160,22 @@ function checkOutbound(part: OutboundPart, issues: IssueList): void {
   const fits = (part.rules.kind === 'http') === isHttp(part.protocol)
   issues.expect(fits, '/rules/kind', `does not fit protocol ${part.protocol}`)
   if (part.rules.kind === 'tcp') {
-    const { targets, errorWeight = 0 } = part.rules
-    weights([...targets, { weight: errorWeight }], issues.below('rules', 'targets'))
+    const { serverNameRoutes = [] } = part.rules
+    connectionWeights(part.rules, issues.below('rules'))
+    serverNameRoutes.forEach((route, index) => {
+      connectionWeights(route, issues.below('rules', 'serverNameRoutes', index))
+    })
+    const names = serverNameRoutes.flatMap(({ serverNames }) => serverNames)
+    issues.expect(new Set(names).size === names.length, '/rules/serverNameRoutes', 'must not name a server name twice')
+    const isSilent = serverNameRoutes.length > 0 && part.protocol === 'tcp-server-first'
+    issues.expect(!isSilent, '/rules/serverNameRoutes', 'does not fit protocol tcp-server-first')
   } else {
     checkRoutes(part.rules.routes, issues.below('rules', 'routes'))
   }
+}
+
+function connectionWeights({ targets, errorWeight = 0 }: ConnectionShares, issues: IssueList): void {
+  weights([...targets, { weight: errorWeight }], issues.below('targets'))
 }
 
 function checkUpstream(part: UpstreamPart, issues: IssueList): void {

@@ -45,7 +45,16 @@ export function checkPartOrder(part: Part, issues: IssueList): void {
       texts(part.addresses, issues.below('addresses'))
       texts(part.hosts, issues.below('hosts'))
       if (part.rules.kind === 'http') checkRoutes(part.rules.routes, issues.below('rules', 'routes'))
-      else targets(part.rules.targets, issues.below('rules', 'targets'))
+      else {
+        const { serverNameRoutes = [] } = part.rules
+        targets(part.rules.targets, issues.below('rules', 'targets'))
+        sorted(serverNameRoutes, compareCanonical, issues.below('rules', 'serverNameRoutes'))
+        serverNameRoutes.forEach((route, index) => {
+          const at = issues.below('rules', 'serverNameRoutes', index)
+          texts(route.serverNames, at.below('serverNames'))
+          targets(route.targets, at.below('targets'))
+        })
+      }
       return
     case 'upstream':
       checkUpstream(part, issues)

@@ -109,10 +109,24 @@ export interface ConnectionShares {
   readonly errorWeight?: number
 }
 
+/** Where TLS connections for some server names go. TLS is passed through. */
+export interface ServerNameRoute extends ConnectionShares {
+  /** In lower case; `*.<suffix>` stands for all names below. Sorted, never empty. */
+  readonly serverNames: readonly string[]
+}
+
 /** Where traffic to a called service goes. */
 export type OutboundRules =
   /** In order; the first match counts, and a request that none matches is answered 404. */
-  { readonly kind: 'http'; readonly routes: readonly OutboundRoute[] } | ({ readonly kind: 'tcp' } & ConnectionShares)
+  | { readonly kind: 'http'; readonly routes: readonly OutboundRoute[] }
+  | ({
+      readonly kind: 'tcp'
+      /**
+       * TLS connections with a server name of one of these go there; all others go to `targets`. Sorted by canonical JSON, never empty; no name is in two.
+       * An exact name counts before wildcards, and a longer wildcard before a shorter one. The client speaks first at such a port.
+       */
+      readonly serverNameRoutes?: readonly ServerNameRoute[]
+    } & ConnectionShares)
 
 /** A service port as called: shared by all its clients. */
 export interface OutboundPart {

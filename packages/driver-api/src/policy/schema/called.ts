@@ -32,6 +32,9 @@ import {
 
 const targets = list(closed({ upstream: nameSchema, weight: countSchema }))
 
+const connectionShares = { targets, errorWeight: Type.Optional(positiveCountSchema) }
+const serverNameSchema = Type.String({ pattern: '^(\\*\\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' })
+
 const changedHeaderName = Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9a-z-]+$" })
 const changedHeaders = Type.Optional(list(closed({ name: changedHeaderName, value: Type.String() }), 1))
 
@@ -102,7 +105,11 @@ export const outboundPartSchema = closed({
   shortHost: hostSchema,
   rules: Type.Union([
     closed({ kind: Type.Literal('http'), routes }),
-    closed({ kind: Type.Literal('tcp'), targets, errorWeight: Type.Optional(positiveCountSchema) }),
+    closed({
+      kind: Type.Literal('tcp'),
+      ...connectionShares,
+      serverNameRoutes: Type.Optional(list(closed({ serverNames: list(serverNameSchema, 1), ...connectionShares }), 1)),
+    }),
   ]),
 })
 

@@ -120,6 +120,28 @@ describe('the choice of a filter chain', () => {
     expect(chosen(selectors, { port: 443, address: '192.0.2.1' })).toBe('plain')
   })
 
+  it('chooses by server name between connections to the addresses of one service', () => {
+    const named = (chain: string, ...serverNames: readonly string[]): ChainSelector => ({
+      ...at(chain, 443, '10.0.0.3', 'fd00::3'),
+      serverNames,
+    })
+    const selectors = [
+      at('rest', 443, '10.0.0.3', 'fd00::3'),
+      named('exact', 'a.example'),
+      named('below', '*.example'),
+      at('other', 443, '10.0.0.4'),
+      tls('outside', 'a.example'),
+    ]
+    const chain = (address: string, serverName?: string): string | undefined =>
+      chosen(selectors, { port: 443, address, ...(serverName === undefined ? {} : { serverName }) })
+    expect(chain('10.0.0.3', 'a.example')).toBe('exact')
+    expect(chain('fd00::3', 'b.example')).toBe('below')
+    expect(chain('10.0.0.3', 'b.elsewhere')).toBe('rest')
+    expect(chain('10.0.0.3')).toBe('rest')
+    expect(chain('10.0.0.4', 'a.example')).toBe('other')
+    expect(chain('192.0.2.1', 'a.example')).toBe('outside')
+  })
+
   it('gives a server name that nothing stands for to the default chain', () => {
     expect(
       chosen([tls('exact', 'a.example.com')], { port: 443, address: '192.0.2.1', serverName: 'b.example.com' }),

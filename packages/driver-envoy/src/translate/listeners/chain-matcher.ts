@@ -28,7 +28,7 @@ export interface ChainSelector {
   readonly port: number
   /** Ranges of addresses that were dialled; empty: any address that no other selector of the port names. */
   readonly ranges: readonly AddressRange[]
-  /** Present: TLS only, with one of these server names, which may be `*.<suffix>`; empty: with any or none. Only without `ranges`. */
+  /** Present: TLS only, with one of these server names, which may be `*.<suffix>`; empty: with any or none. With `ranges`, another selector has the same ones without server names. */
   readonly serverNames?: readonly string[]
 }
 
@@ -55,7 +55,20 @@ function onPort(selectors: readonly ChainSelector[]): OnMatch {
   const atAddresses = selectors.filter(({ ranges }) => ranges.length > 0)
   const anywhere = atAnyAddress(selectors.filter(({ ranges }) => ranges.length === 0))
   if (atAddresses.length === 0 && anywhere !== undefined) return anywhere
-  const byChain = groupBy(atAddresses, ({ chain }) => chain)
+  // What server names choose has addresses of its own.
+  const named = groupBy(
+    atAddresses.filter(({ serverNames }) => serverNames !== undefined),
+    rangesKey,
+  )
+  const plain = atAddresses.filter(({ serverNames }) => serverNames === undefined)
+  const byChain = groupBy(
+    plain.filter((selector) => !named.has(rangesKey(selector))),
+    ({ chain }) => chain,
+  )
+  const byName = [...named].flatMap(([key, ofNames]) => {
+    const onMatch = atAnyAddress([...ofNames, ...plain.filter((selector) => rangesKey(selector) === key)])
+    return onMatch === undefined ? [] : [{ ranges: [...(ofNames[0]?.ranges ?? [])], onMatch }]
+  })
   return nested({
     matcherType: {
       case: 'matcherTree',
@@ -66,10 +79,13 @@ function onPort(selectors: readonly ChainSelector[]): OnMatch {
           value: {
             name: 'envoy.matching.custom_matchers.ip_matcher',
             typedConfig: pack(IPMatcherSchema, {
-              rangeMatchers: [...byChain].map(([chain, ofChain]) => ({
-                ranges: ofChain.flatMap(({ ranges }) => ranges),
-                onMatch: takenBy(chain),
-              })),
+              rangeMatchers: [
+                ...[...byChain].map(([chain, ofChain]) => ({
+                  ranges: ofChain.flatMap(({ ranges }) => ranges),
+                  onMatch: takenBy(chain),
+                })),
+                ...byName,
+              ],
             }),
           },
         },
@@ -77,6 +93,10 @@ function onPort(selectors: readonly ChainSelector[]): OnMatch {
     },
     ...(anywhere === undefined ? {} : { onNoMatch: anywhere }),
   })
+}
+
+function rangesKey({ ranges }: ChainSelector): string {
+  return JSON.stringify(ranges)
 }
 
 /** Server names choose first; a wildcard stands for all names below it, and the longest counts. */

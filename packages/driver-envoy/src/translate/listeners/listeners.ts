@@ -16,9 +16,10 @@ import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import { names } from '../encoding/names.js'
 import {
-  boundOutboundChain,
+  type BoundChain,
+  boundOutboundChains,
   forwardProxyChain,
-  outboundChain,
+  outboundChains,
   outboundManager,
   passthroughChain,
   selectorOf,
@@ -35,7 +36,8 @@ import { tunnelListener } from '../egress/tunnel.js'
 /** Listeners of proxies. */
 export class ListenerTranslation {
   readonly #chains: MemoTable<Uint8Array>
-  readonly #outboundChains: MemoTable<SelectedChain | undefined>
+  readonly #outboundChains: MemoTable<readonly SelectedChain[]>
+  readonly #boundChains: MemoTable<readonly BoundChain[]>
   readonly #managers: MemoTable<Any>
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
@@ -43,6 +45,7 @@ export class ListenerTranslation {
   constructor(memo: Memo) {
     this.#chains = memo.table()
     this.#outboundChains = memo.table()
+    this.#boundChains = memo.table()
     this.#managers = memo.table()
     this.#layers = memo.table()
     this.#sets = memo.table()
@@ -83,10 +86,12 @@ export class ListenerTranslation {
     const egress = reader.members(proxy.egress, 'egress').list
     const outside = egress.map(({ part }) => part)
     const selected = [
-      ...outboundMembers.flatMap((member) => this.#outboundChain(member, view) ?? []),
+      ...outboundMembers.flatMap((member) => this.#outboundChain(member, view)),
       ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
     ]
-    const inspected = inspectedPorts(outside)
+    const inspected = [...new Set([...inspectedPorts(outside), ...serverNamePorts(outboundMembers)])].sort(
+      (a, b) => a - b,
+    )
     const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
     return new ResourceLayer([
       ...this.#listener(
@@ -122,21 +127,21 @@ export class ListenerTranslation {
     )
   }
 
-  #outboundChain({ part, ref }: PartInSet<OutboundPart>, view: ProxyView): SelectedChain | undefined {
+  #outboundChain({ part, ref }: PartInSet<OutboundPart>, view: ProxyView): readonly SelectedChain[] {
     const { mesh, key } = view.settings
     const shared = sharedChainOf(part)
     if (shared !== undefined && !needsOwnChain(part, view)) {
-      if (part.addresses.length === 0) return undefined
+      if (part.addresses.length === 0) return []
       const { port, shard } = shared
       const value = this.#chains.get(JSON.stringify(['shared', port, shard, key]), () =>
         sharedChain(shared, this.#manager(port, 'closable', view)),
       )
-      return { value, selector: selectorOf(part, names.sharedOutboundChain(port, shard)) }
+      return [{ value, selector: selectorOf(part, names.sharedOutboundChain(port, shard)) }]
     }
     const hasBreakers = breakersOfOutbound(part, view.breakers.byCluster).size > 0
     const manager = (port: number): Any => this.#manager(port, hasBreakers ? 'breakers' : 'none', view)
     return this.#outboundChains.get(JSON.stringify([ref.hash, key, hasBreakers]), () =>
-      outboundChain(part, mesh, manager),
+      outboundChains(part, mesh, manager),
     )
   }
 
@@ -196,9 +201,10 @@ export class ListenerTranslation {
       const { part, ref } = member
       const { rules } = member.part
       const key = JSON.stringify(['bound', ref.hash, settings.key])
-      const chain = this.#chains.get(key, () => boundOutboundChain(part, rules, settings.mesh))
+      const chains = this.#boundChains.get(key, () => boundOutboundChains(part, rules, settings.mesh))
       const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
-      return this.#listener({ ...shape, chains: [chain] }, [ref, ...settings.sources])
+      const values = chains.map(({ value }) => value)
+      return this.#listener({ ...shape, ...choosing(chains, listen.port), chains: values }, [ref, ...settings.sources])
     })
     return [...inbound, ...ingress, ...outbound]
   }
@@ -258,6 +264,25 @@ const managerFilters = {
   none: () => ({}),
   breakers: () => breakerFilters(true),
   closable: closableFilters,
+}
+
+/** Ports at which the server name chooses between services of the mesh. */
+function serverNamePorts(members: readonly PartInSet<OutboundPart>[]): readonly number[] {
+  return members.flatMap(({ part: { port, rules } }) =>
+    rules.kind === 'tcp' && rules.serverNameRoutes !== undefined ? [port] : [],
+  )
+}
+
+/** How a listener of one port chooses between several chains. */
+function choosing(chains: readonly BoundChain[], port: number): Partial<ListenerShape> {
+  if (chains.length < 2) return {}
+  const selectors = chains.map(({ chain, serverNames }) => ({
+    chain,
+    port,
+    ranges: [],
+    ...(serverNames === undefined ? {} : { serverNames }),
+  }))
+  return { inspectsTls: 'always', chainMatcher: chainMatcher(selectors) }
 }
 
 /** True if callers outside the mesh may send bytes that are not HTTP to a port, or to any. */

@@ -21,15 +21,15 @@ import type { Tunnel } from '../egress/egress-gateway-routes.js'
 export type OutboundManager = (port: number) => Any
 
 /**
- * The filter chain of a called service port in transparent mode, selected by the address that the workload dialled. Undefined while the service has no
- * address: a chain without one would take the connections of all others.
+ * The filter chains of a called service port in transparent mode, selected by the address that the workload dialled, and the server name of TLS where that
+ * chooses. None while the service has no address: a chain without one would take the connections of all others.
  */
-export function outboundChain(
+export function outboundChains(
   part: OutboundPart,
   mesh: MeshSettings,
   http: OutboundManager,
-): SelectedChain | undefined {
-  if (part.addresses.length === 0) return undefined
+): readonly SelectedChain[] {
+  if (part.addresses.length === 0) return []
   const chain = names.outboundChain(part)
   const value = encode(FilterChainSchema, {
     name: chain,
@@ -40,7 +40,21 @@ export function outboundChain(
           })
         : weightedTcpFilters(chain, part.rules, mesh),
   })
-  return { value, selector: selectorOf(part, chain) }
+  const named = serverNameChains(part, mesh).map(({ value: own, chain: name, serverNames }) => ({
+    value: own,
+    selector: { ...selectorOf(part, name), serverNames },
+  }))
+  return [{ value, selector: selectorOf(part, chain) }, ...named]
+}
+
+/** Chains of TLS connections whose server name chooses where they go. */
+function serverNameChains(part: OutboundPart, mesh: MeshSettings): readonly Required<BoundChain>[] {
+  const routes = part.rules.kind === 'tcp' ? (part.rules.serverNameRoutes ?? []) : []
+  return routes.map(({ serverNames, ...shares }, index) => {
+    const chain = `${names.outboundChain(part)}_sni_${index}`
+    const value = encode(FilterChainSchema, { name: chain, filters: weightedTcpFilters(chain, shares, mesh) })
+    return { chain, value, serverNames }
+  })
 }
 
 /** The filter chain of the services of a port that share one, see {@link SharedChain}: the address that was dialled chooses between their virtual hosts. */
@@ -67,10 +81,23 @@ function managerOf(part: OutboundPart, base: Any): Any {
   return routedManager(base, names.serviceRoutes(part), `${part.service.name}.${part.service.namespace}`)
 }
 
-/** The only filter chain of a listener that was made for one called TCP port in explicit mode. */
-export function boundOutboundChain(part: OutboundPart, shares: ConnectionShares, mesh: MeshSettings): Uint8Array {
-  const name = names.outboundChain(part)
-  return encode(FilterChainSchema, { name, filters: weightedTcpFilters(name, shares, mesh) })
+/** A filter chain of a called TCP port in explicit mode. */
+export interface BoundChain {
+  readonly chain: string
+  readonly value: Uint8Array
+  /** Absent: what no other chain takes. */
+  readonly serverNames?: readonly string[]
+}
+
+/** The filter chains of a listener that was made for one called TCP port in explicit mode: one, and those that server names choose. */
+export function boundOutboundChains(
+  part: OutboundPart,
+  shares: ConnectionShares,
+  mesh: MeshSettings,
+): readonly BoundChain[] {
+  const chain = names.outboundChain(part)
+  const value = encode(FilterChainSchema, { name: chain, filters: weightedTcpFilters(chain, shares, mesh) })
+  return [{ chain, value }, ...serverNameChains(part, mesh)]
 }
 
 /** The chain of destinations that no other chain takes, while global egress is on. */

@@ -2,9 +2,9 @@ import type { ConnectionRouteKind, KindMap } from '../../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { objectInputs } from '../../inputs/inputs.js'
-import type { ServicePortRef } from '../parts/keys.js'
+import { sortedUnique, type ServicePortRef } from '../parts/keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
-import { attachmentOf, backendPort, bytePorts, type RouteAttachment } from './route-references.js'
+import { attachmentOf, backendPort, bytePorts, tlsPorts, type RouteAttachment } from './route-references.js'
 import { routeKey, type RouteRef } from './route-refs.js'
 
 /** A share of connections; undefined in place of a port stands for a backend that cannot be used. */
@@ -15,6 +15,8 @@ export interface ConnectionBackend {
 
 /** What a route of connections says. */
 export interface ConnectionAnalysis extends RouteAttachment {
+  /** Server names of a TLSRoute, sorted; absent for connections of any kind. */
+  readonly serverNames?: readonly string[]
   readonly backends: readonly ConnectionBackend[]
   readonly problems: readonly PolicyProblem[]
 }
@@ -32,7 +34,7 @@ export const connectionAnalysis = defineQuery<
     const route = routeOf(context, key)
     if (route === undefined) return undefined
     const problems = new ProblemList(objectRefOf(key.kind, key))
-    const references = { context, route, problems, fits: bytePorts }
+    const references = { context, route, problems, fits: key.kind === 'TLSRoute' ? tlsPorts : bytePorts }
     const backends = route.spec.rules.flatMap(({ backendRefs }, rule) =>
       backendRefs.map((backend, place): ConnectionBackend => {
         const field = `spec.rules[${rule}].backendRefs[${place}]`
@@ -40,13 +42,15 @@ export const connectionAnalysis = defineQuery<
         return { port, weight: backend.weight }
       }),
     )
-    return { backends, ...attachmentOf(references), problems: problems.items }
+    const serverNames = route.kind === 'TLSRoute' ? { serverNames: sortedUnique(route.spec.hostnames) } : {}
+    return { ...serverNames, backends, ...attachmentOf(references), problems: problems.items }
   },
 })
 
 function routeOf(
   context: QueryContext<CatalogState>,
-  { namespace, name }: RouteRef<ConnectionRouteKind>,
+  { kind, namespace, name }: RouteRef<ConnectionRouteKind>,
 ): KindMap[ConnectionRouteKind] | undefined {
-  return context.get(objectInputs.GatewayTCPRoute, { namespace, name })
+  const key = { namespace, name }
+  return kind === 'TLSRoute' ? context.get(objectInputs.TLSRoute, key) : context.get(objectInputs.GatewayTCPRoute, key)
 }

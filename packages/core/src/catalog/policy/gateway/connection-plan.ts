@@ -12,7 +12,8 @@ import {
   type TargetPortRef,
 } from '../parts/keys.js'
 import type { SourceRef } from '../parts/policy-part.js'
-import { objectRefOf } from '../problems/problems.js'
+import { combinationsInAll, reportTooMany } from '../problems/combinations.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { upstreamOfPort } from '../upstreams/upstreams.js'
 import { connectionAnalysis, type ConnectionAnalysis, type ConnectionBackend } from './connection-analysis.js'
 import { compareRanked } from './route-order.js'
@@ -20,36 +21,90 @@ import { routesBy, type RouteRef } from './route-refs.js'
 
 type Context = QueryContext<CatalogState>
 
-/** Where connections to a service port go. */
-export interface ConnectionPlan {
-  /** The route that says so. */
-  readonly holder: RouteRef<ConnectionRouteKind>
+/** Shares of connections. */
+interface ConnectionShare {
   /** Sorted by upstream. */
   readonly targets: readonly { readonly upstream: TargetPortRef; readonly weight: number }[]
   /** Share of connections that is closed, because its backend cannot be used; at least 1. Absent: none. */
   readonly errorWeight?: number
+}
+
+/** Where some connections to a service port go, by one route. */
+export interface PlannedConnections extends ConnectionShare {
+  /** Of TLS connections, which are meant alone; absent: all others. */
+  readonly serverNames?: readonly string[]
   readonly origins: readonly SourceRef[]
 }
 
+/** Where connections to a service port go. */
+export interface ConnectionPlan {
+  /** Those that server names choose, and one for all others at the end. */
+  readonly routes: readonly PlannedConnections[]
+  /** What routes lose to others. */
+  readonly losses: readonly RouteLoss[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** What a route loses to another one at a port. */
+export interface RouteLoss {
+  readonly route: RouteRef
+  readonly holder: RouteRef
+  /** Server names; absent: everything. */
+  readonly serverNames?: readonly string[]
+}
+
 /**
- * Where routes of the Gateway API send the connections to a service port; undefined if none is attached to it. Routes of connections are not merged: the
- * oldest holds. They are those of the namespace of the service, or of the one of the callers if that is given: these replace the others for its callers.
+ * Where routes of the Gateway API send the connections to a service port; undefined if none is attached to it. TLSRoutes hold before TCPRoutes: connections
+ * for other server names, and those without, are closed. A server name is of the oldest TLSRoute that has it, and of TCPRoutes the oldest holds. Routes are those
+ * of the namespace of the service, or of the one of the callers if that is given: these replace the others for its callers.
  */
 export const connectionPlan = defineQuery<CatalogState, CalledPortRef, ConnectionPlan | undefined>({
   name: 'gateway-connection-plan',
   keyOf: calledPortKey,
   equal: deepEqual,
   compute: (context, key) => {
-    const [first] = attachedRoutes(context, key)
-    if (first === undefined) return undefined
-    const { route, analysis } = first
-    return {
-      holder: route,
-      ...sharesOf(context, analysis.backends),
-      origins: [{ object: objectRefOf(route.kind, route) }],
-    }
+    const byName = attachedRoutes(context, key, 'TLSRoute')
+    const others = attachedRoutes(context, key, 'GatewayTCPRoute')
+    const [holder] = [...byName, ...others]
+    if (holder === undefined) return undefined
+    const lost = (rest: readonly AttachedRoute[]): readonly RouteLoss[] =>
+      rest.map(({ route }) => ({ route, holder: holder.route }))
+    if (byName.length === 0)
+      return { routes: [connectionsOf(context, holder)], losses: lost(others.slice(1)), problems: [] }
+    const plan = planByName(context, key, byName)
+    return { ...plan, losses: [...plan.losses, ...lost(others)] }
   },
 })
+
+/** Routes of server names in their order: the first that has a name gets it. */
+function planByName(context: Context, port: CalledPortRef, attached: readonly AttachedRoute[]): ConnectionPlan {
+  const owners = new Map<string, RouteRef<ConnectionRouteKind>>()
+  const losses: RouteLoss[] = []
+  const problems: PolicyProblem[] = []
+  const routes = attached.flatMap((each): readonly PlannedConnections[] => {
+    const { route, analysis } = each
+    const names = analysis.serverNames ?? []
+    if (owners.size + names.length > combinationsInAll.gatewayRoutes) {
+      const list = new ProblemList(objectRefOf(route.kind, route))
+      const what = `is left out at port ${port.port}: with those before it by age and name, Service ${nameKey(port)} has more server names`
+      reportTooMany(list, 'spec.hostnames', what, combinationsInAll.gatewayRoutes, 'use fewer')
+      problems.push(...list.items)
+      return []
+    }
+    const taken = names.filter((name) => owners.has(name))
+    const own = names.filter((name) => !owners.has(name))
+    const holder = owners.get(taken[0] ?? '')
+    if (holder !== undefined) losses.push({ route, holder, ...(own.length === 0 ? {} : { serverNames: taken }) })
+    for (const name of own) owners.set(name, route)
+    return own.length === 0 ? [] : [{ ...connectionsOf(context, each), serverNames: own }]
+  })
+  const origins = attached.map(({ route }) => ({ object: objectRefOf(route.kind, route) }))
+  return { routes: [...routes, { targets: [], origins }], losses, problems }
+}
+
+function connectionsOf(context: Context, { route, analysis }: AttachedRoute): PlannedConnections {
+  return { ...sharesOf(context, analysis.backends), origins: [{ object: objectRefOf(route.kind, route) }] }
+}
 
 interface AttachedRoute {
   readonly route: RouteRef<ConnectionRouteKind>
@@ -57,12 +112,12 @@ interface AttachedRoute {
 }
 
 /** In the order in which they have a claim. */
-function attachedRoutes(context: Context, port: CalledPortRef): readonly AttachedRoute[] {
+function attachedRoutes(context: Context, port: CalledPortRef, kind: ConnectionRouteKind): readonly AttachedRoute[] {
   const { readers } = port
   const candidates =
     readers === undefined
-      ? routesBy(context, 'parent', nameKey(port), ['GatewayTCPRoute'])
-      : routesBy(context, 'consumer', readers, ['GatewayTCPRoute'])
+      ? routesBy(context, 'parent', nameKey(port), [kind])
+      : routesBy(context, 'consumer', readers, [kind])
   const key = servicePortKey(port)
   return candidates
     .flatMap((route) => {
@@ -76,11 +131,8 @@ function attachedRoutes(context: Context, port: CalledPortRef): readonly Attache
 }
 
 /** Shares of backends; those that lead to one upstream are one. */
-function sharesOf(
-  context: Context,
-  backends: readonly ConnectionBackend[],
-): Pick<ConnectionPlan, 'targets' | 'errorWeight'> {
-  const shares = new Map<string, ConnectionPlan['targets'][number]>()
+function sharesOf(context: Context, backends: readonly ConnectionBackend[]): ConnectionShare {
+  const shares = new Map<string, ConnectionShare['targets'][number]>()
   let errorWeight = 0
   for (const { port, weight } of backends) {
     const upstream = port === undefined ? undefined : context.get(upstreamOfPort, port)

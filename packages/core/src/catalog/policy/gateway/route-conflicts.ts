@@ -3,10 +3,10 @@ import type { QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { nameKey, type CalledPortRef } from '../parts/keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
-import { connectionPlan } from './connection-plan.js'
+import { connectionPlan, type RouteLoss } from './connection-plan.js'
 import { grpcRouteAt } from './route-plan.js'
 import type { RouteAttachment } from './route-references.js'
-import { sameRoute, type RouteRef } from './route-refs.js'
+import { isConnectionRoute, sameRoute, type RouteRef } from './route-refs.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -18,17 +18,33 @@ export function routeConflicts(
 ): readonly PolicyProblem[] {
   const problems = new ProblemList(objectRefOf(route.kind, route))
   for (const { field, ports } of parents) {
-    const lost = ports.flatMap((port) => {
+    const losses = ports.flatMap((port) => {
       const callers = port.namespace === route.namespace ? {} : { readers: route.namespace }
-      const holder = rivalAt(context, route, { ...port, ...callers })
-      return holder === undefined ? [] : [`${port.port} (${writtenKind(holder.kind)} ${nameKey(holder)})`]
+      const loss = lossAt(context, route, { ...port, ...callers })
+      return loss === undefined ? [] : [{ port: port.port, ...loss }]
     })
-    if (lost.length === 0) continue
-    const message = `${holders[route.kind]} at port ${lost.join(', ')} of the Service; the ${writtenKind(route.kind)} does not apply there`
-    if (lost.length === ports.length) problems.error('OSM_POLICY_ROUTE_CONFLICT', field, message)
+    const whole = losses.filter(({ serverNames }) => serverNames === undefined)
+    for (const { port, holder, serverNames = [] } of losses.filter((loss) => !whole.includes(loss)))
+      problems.warning(
+        'OSM_POLICY_ROUTE_CONFLICT',
+        field,
+        `${namesIn(serverNames)} at port ${port} of the Service ${serverNames.length === 1 ? 'is' : 'are'} of another route (${said(holder)})`,
+      )
+    if (whole.length === 0) continue
+    const at = whole.map(({ port, holder }) => `${port} (${said(holder)})`).join(', ')
+    const message = `${holders[route.kind]} at port ${at} of the Service; the ${writtenKind(route.kind)} does not apply there`
+    if (whole.length === ports.length) problems.error('OSM_POLICY_ROUTE_CONFLICT', field, message)
     else problems.warning('OSM_POLICY_ROUTE_CONFLICT', field, message)
   }
   return problems.items
+}
+
+function said(route: RouteRef): string {
+  return `${writtenKind(route.kind)} ${nameKey(route)}`
+}
+
+function namesIn(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
 }
 
 /** What holds in place of a route, by its kind. */
@@ -36,18 +52,13 @@ const holders: Readonly<Record<RouteRef['kind'], string>> = {
   HTTPRoute: 'GRPCRoutes hold',
   GRPCRoute: '',
   GatewayTCPRoute: 'another route holds',
+  TLSRoute: 'other routes hold the server names',
 }
 
-/** The route that holds at a port in place of another one. */
-function rivalAt(context: Context, route: RouteRef, port: CalledPortRef): RouteRef | undefined {
-  switch (route.kind) {
-    case 'HTTPRoute':
-      return context.get(grpcRouteAt, port)
-    case 'GRPCRoute':
-      return undefined
-    case 'GatewayTCPRoute': {
-      const holder = context.get(connectionPlan, port)?.holder
-      return holder === undefined || sameRoute(holder, route) ? undefined : holder
-    }
-  }
+/** What a route loses at a port, and to which. */
+function lossAt(context: Context, route: RouteRef, port: CalledPortRef): Omit<RouteLoss, 'route'> | undefined {
+  if (isConnectionRoute(route))
+    return context.get(connectionPlan, port)?.losses.find(({ route: loser }) => sameRoute(loser, route))
+  const holder = route.kind === 'HTTPRoute' ? context.get(grpcRouteAt, port) : undefined
+  return holder === undefined ? undefined : { holder }
 }

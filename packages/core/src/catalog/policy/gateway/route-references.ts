@@ -29,6 +29,13 @@ export const bytePorts: FittingPorts = {
   fault: 'and connections are routed to ports of other protocols only',
 }
 
+/** Ports at which the client speaks first and may begin with TLS. */
+export const tlsPorts: FittingPorts = {
+  has: (protocol) => bytePorts.has(protocol) && protocol !== 'tcp-server-first',
+  words: 'of a protocol other than HTTP in which clients speak first',
+  fault: 'and TLS connections are routed to ports of other protocols only',
+}
+
 /** A route whose references are looked up. */
 export interface RouteReferences<K extends GatewayRouteKind = GatewayRouteKind> {
   readonly context: QueryContext<CatalogState>

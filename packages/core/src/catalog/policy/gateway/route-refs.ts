@@ -12,7 +12,7 @@ export interface RouteRef<K extends GatewayRouteKind = GatewayRouteKind> extends
 
 /** Narrows to a route of connections. */
 export function isConnectionRoute(route: RouteRef): route is RouteRef<ConnectionRouteKind> {
-  return route.kind === 'GatewayTCPRoute'
+  return route.kind === 'GatewayTCPRoute' || route.kind === 'TLSRoute'
 }
 
 /** Narrows to a route of requests. */
@@ -30,16 +30,27 @@ export function sameRoute(a: RouteRef, b: { readonly kind: string } & Namespaced
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name
 }
 
-const routeKinds: readonly GatewayRouteKind[] = ['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute']
+const routeKinds: readonly GatewayRouteKind[] = ['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute', 'TLSRoute']
 
 const indexes = {
-  parent: { HTTPRoute: 'routesByParent', GRPCRoute: 'grpcRoutesByParent', GatewayTCPRoute: 'tcpRoutesByParent' },
+  parent: {
+    HTTPRoute: 'routesByParent',
+    GRPCRoute: 'grpcRoutesByParent',
+    GatewayTCPRoute: 'tcpRoutesByParent',
+    TLSRoute: 'tlsRoutesByParent',
+  },
   consumer: {
     HTTPRoute: 'routesByConsumer',
     GRPCRoute: 'grpcRoutesByConsumer',
     GatewayTCPRoute: 'tcpRoutesByConsumer',
+    TLSRoute: 'tlsRoutesByConsumer',
   },
-  backend: { HTTPRoute: 'routesByBackend', GRPCRoute: 'grpcRoutesByBackend', GatewayTCPRoute: 'tcpRoutesByBackend' },
+  backend: {
+    HTTPRoute: 'routesByBackend',
+    GRPCRoute: 'grpcRoutesByBackend',
+    GatewayTCPRoute: 'tcpRoutesByBackend',
+    TLSRoute: 'tlsRoutesByBackend',
+  },
 } as const satisfies Readonly<Record<string, Readonly<Record<GatewayRouteKind, IndexName>>>>
 
 /**

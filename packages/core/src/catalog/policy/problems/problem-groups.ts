@@ -27,6 +27,7 @@ import { proxyClaimProblems } from '../proxies/proxy-claims.js'
 import { routeGroup } from '../routing/route-groups.js'
 import { calledService, serviceModel } from '../upstreams/services.js'
 import { connectionAnalysis } from '../gateway/connection-analysis.js'
+import { connectionPlan } from '../gateway/connection-plan.js'
 import { routeAnalysis } from '../gateway/route-analysis.js'
 import { routeConflicts } from '../gateway/route-conflicts.js'
 import { gatewayRoutes } from '../gateway/route-plan.js'
@@ -51,6 +52,7 @@ const finders = {
   HTTPRoute: (context, name) => routeProblems(context, { kind: 'HTTPRoute', ...name }),
   GRPCRoute: (context, name) => routeProblems(context, { kind: 'GRPCRoute', ...name }),
   GatewayTCPRoute: (context, name) => connectionRouteProblems(context, { kind: 'GatewayTCPRoute', ...name }),
+  TLSRoute: (context, name) => connectionRouteProblems(context, { kind: 'TLSRoute', ...name }),
   Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],
   IngressBackend: access('IngressBackend'),
   AccessControl: access('AccessControl'),
@@ -181,7 +183,13 @@ function routeProblems(context: Context, route: RouteRef<RequestRouteKind>): rea
 
 function connectionRouteProblems(context: Context, route: RouteRef<ConnectionRouteKind>): readonly PolicyProblem[] {
   const analysis = context.get(connectionAnalysis, route)
-  return analysis === undefined ? [] : [...analysis.problems, ...routeConflicts(context, route, analysis)]
+  if (analysis === undefined) return []
+  const { namespace: readers } = route
+  const among = analysis.ports
+    .filter(({ namespace }) => namespace !== readers)
+    .flatMap((port) => context.get(connectionPlan, { ...port, readers })?.problems ?? [])
+    .filter(({ object }) => sameRoute(route, object))
+  return [...analysis.problems, ...among, ...routeConflicts(context, route, analysis)]
 }
 
 function instanceProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {

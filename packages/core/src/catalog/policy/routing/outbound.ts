@@ -4,6 +4,7 @@ import {
   compareBy,
   compareCanonical,
   compareText,
+  type ConnectionShares,
   type OutboundPart,
   type OutboundRoute,
   type OutboundMatch,
@@ -46,6 +47,8 @@ interface PlannedRoute {
   readonly targets: readonly GatewayTarget[]
   /** What a route of the Gateway API does besides, for requests. */
   readonly action?: GatewayAction
+  /** Server names of TLS connections, which are meant alone. */
+  readonly serverNames?: readonly string[]
   /** Share of connections that is closed. */
   readonly errorWeight?: number
   readonly origins: readonly SourceRef[]
@@ -80,8 +83,8 @@ function routedFor(context: Context, { protocol }: MeshServicePort, key: CalledP
   if (isHttp(protocol)) return context.get(gatewayRoutes, key)
   const plan = context.get(connectionPlan, key)
   if (plan === undefined) return undefined
-  const { holder: _holder, ...route } = plan
-  return { routes: [{ match: {}, ...route }], problems: [] }
+  const { routes, problems } = plan
+  return { routes: routes.map((route) => ({ match: {}, ...route })), problems }
 }
 
 /** Where routes of the Gateway API are attached, they say everything: what none of them matches is answered 404, and splits have no part in it. */
@@ -190,9 +193,20 @@ function outboundRules(port: MeshServicePort, { routes }: RoutePlan): OutboundPa
   if (isHttp(port.protocol)) {
     return { kind: 'http', routes: routes.map(outboundRoute) }
   }
+  const named = routes.flatMap(({ serverNames, ...route }) =>
+    serverNames === undefined ? [] : [{ serverNames, ...connectionShares([route]) }],
+  )
+  return {
+    kind: 'tcp',
+    ...connectionShares(routes.filter(({ serverNames }) => serverNames === undefined)),
+    ...(named.length === 0 ? {} : { serverNameRoutes: named.sort(compareCanonical) }),
+  }
+}
+
+function connectionShares(routes: readonly Pick<PlannedRoute, 'targets' | 'errorWeight'>[]): ConnectionShares {
   const errorWeight = routes.reduce((sum, { errorWeight: weight = 0 }) => sum + weight, 0)
   const targets = routes.flatMap((route) => weightedUpstreams(route.targets))
-  return { kind: 'tcp', targets, ...(errorWeight === 0 ? {} : { errorWeight }) }
+  return { targets, ...(errorWeight === 0 ? {} : { errorWeight }) }
 }
 
 function outboundRoute({ match, targets, action }: PlannedRoute): OutboundRoute {
@@ -207,8 +221,12 @@ function outboundRoute({ match, targets, action }: PlannedRoute): OutboundRoute 
 
 function outboundOrigins(port: MeshServicePort, { routes }: RoutePlan, service: MeshService): Origins {
   const whole = { object: objectRefOf('Service', calledService(service).parent), field: port.field }
-  const pointer = (index: number): string => (isHttp(port.protocol) ? `/rules/routes/${index}` : '/rules/targets')
-  return { '': [whole], ...Object.fromEntries(routes.map(({ origins }, index) => [pointer(index), origins])) }
+  if (isHttp(port.protocol))
+    return {
+      '': [whole],
+      ...Object.fromEntries(routes.map(({ origins }, index) => [`/rules/routes/${index}`, origins])),
+    }
+  return { '': [whole], '/rules/targets': routes.flatMap(({ origins }) => origins) }
 }
 
 /** What clients of a service need: its ports, those of its instances with their own name, and the upstreams that their routes lead to. */
