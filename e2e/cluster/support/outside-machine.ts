@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -24,6 +24,18 @@ const addressPart = 64
 export const machinePort = 8080
 /** Where the sidecar of a machine listens for the first Service that it serves: three ports before are its own. */
 export const firstListener = 15_103
+
+/** Folders that `ip netns exec` puts in place of files in /etc. */
+const etcRoot = '/etc/netns'
+
+/** One request of a program that knows nothing of the mesh: the status, and of success the server. */
+const callProgram = `
+  require('node:http').get(process.argv[1], (response) => {
+    let text = ''
+    response.on('data', (piece) => (text += piece)).on('end', () => {
+      console.log(response.statusCode + (response.statusCode === 200 ? ' ' + JSON.parse(text).server : ''))
+    })
+  }).on('error', (error) => console.log('error ' + error.code))`
 
 /** One request by a forward proxy, whose status and answering server are printed. */
 const askProgram = `
@@ -85,6 +97,9 @@ export class OutsideMachine {
       ['ip', 'netns', 'exec', namespace],
       ['link set lo up', `address add ${at(2)}/30 dev eth0`, 'link set eth0 up', `route add default via ${at(1)}`],
     )
+    // A machine that redirects connections writes names into its hosts file, which is not that of this machine.
+    await mkdir(join(etcRoot, namespace), { recursive: true })
+    await writeFile(join(etcRoot, namespace, 'hosts'), '127.0.0.1 localhost\n')
     return new OutsideMachine(name, at(2), namespace, await mkdtemp(join(tmpdir(), `osm-${name}-`)))
   }
 
@@ -108,7 +123,8 @@ export class OutsideMachine {
     for await (const line of lines) {
       const event = JSON.parse(line) as { readonly type: string; readonly ready?: boolean; readonly variables?: object }
       if (event.type !== 'reported' || event.ready !== true) continue
-      this.#proxy = (event.variables as { readonly HTTP_PROXY: string }).HTTP_PROXY
+      // Absent where connections are redirected.
+      this.#proxy = (event.variables as { readonly HTTP_PROXY?: string }).HTTP_PROXY ?? ''
       program.stdout.resume()
       return
     }
@@ -135,12 +151,18 @@ export class OutsideMachine {
     return (await runCommand('ip', [...this.#inside, '-e', askProgram, this.#proxy, url])).trim()
   }
 
+  /** What a program of the machine is answered that knows nothing of the mesh. */
+  async call(url: string): Promise<string> {
+    return (await runCommand('ip', [...this.#inside, '-e', callProgram, url])).trim()
+  }
+
   /** Ends everything that runs on the machine, and removes it. */
   async remove(): Promise<void> {
     await this.stop()
     await Promise.all(this.#programs.map(end))
     await ip([], `netns delete ${this.#namespace}`)
     await rm(this.#state, { recursive: true, force: true })
+    await rm(join(etcRoot, this.#namespace), { recursive: true, force: true })
   }
 
   get #inside(): readonly string[] {

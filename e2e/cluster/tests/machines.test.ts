@@ -108,7 +108,9 @@ if (!isLocal) {
     await cluster.kubectl.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: controlPlane } })
     await cluster.kubectl.apply(azure.secret(controlPlane, 'azure'))
     machines = await Promise.all(
-      ['vm-1', 'vm-2', 'rack-1', 'rack-2'].map((name, number) => OutsideMachine.create(cluster, name, number)),
+      ['vm-1', 'vm-2', 'rack-1', 'rack-2', 'rack-3'].map((name, number) =>
+        OutsideMachine.create(cluster, name, number),
+      ),
     )
     await azure.put(fleet())
     const integrity = await packageIntegrity(join(root, 'dist/providers/azure'))
@@ -192,14 +194,17 @@ if (!isLocal) {
         await machine(name).join(cloudMesh.url, { OSM_MACHINE_TOKEN: token })
       }),
     ])
-    await Promise.all(['rack-1', 'rack-2'].map((name) => machine(name).serve('store-onprem')))
+    await Promise.all(['rack-1', 'rack-2', 'rack-3'].map((name) => machine(name).serve('store-onprem')))
     // The mesh of the cluster knows their account by now.
     const grant = { account: 'store', namespace, app: 'store-onprem' }
-    const { token, controlPlane: url } = await machineToken(mesh, ['--osm-namespace', mesh.namespace], grant)
+    const makeToken = () => machineToken(mesh, ['--osm-namespace', mesh.namespace], grant)
+    const { token, controlPlane: url } = await makeToken()
+    const { token: another } = await makeToken()
     clusterUrl = url
     await Promise.all([
       machine('rack-1').join(url, { OSM_MACHINE_TOKEN: token }),
       machine('rack-2').joinByAccount(url, await accountToken(), await rootOfMesh()),
+      machine('rack-3').join(url, { OSM_MACHINE_TOKEN: another }, '--transparent'),
     ])
   }, setUpTimeoutMs)
 
@@ -230,6 +235,14 @@ if (!isLocal) {
     test('is called by pods, and calls them in turn where policy allows it', async () => {
       await expect(machine('rack-1').ask(urlOf('books'))).resolves.toBe('200 books')
       await expect(machine('rack-1').ask(urlOf('store-pod'))).resolves.toBe('403')
+    })
+
+    test('needs no forward proxy on a machine that redirects its connections, whose own ports are closed to others', async () => {
+      const { address } = machine('rack-3')
+      for (const host of [`books.${namespace}`, `books.${namespace}.svc.cluster.local`])
+        await expect(machine('rack-3').call(`http://${host}:${machinePort}/`)).resolves.toBe('200 books')
+      await expect(machine('rack-3').call(urlOf('store-pod'))).resolves.toMatch(/^error/)
+      await expect(fetch(`http://${address}:${machinePort}/`)).rejects.toThrow()
     })
 
     test('shares requests 50 to 30 to 20 and loses none while instances, a provider and the control plane come and go', async () => {
