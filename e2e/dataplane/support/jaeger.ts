@@ -69,7 +69,7 @@ export class Jaeger implements TraceBackend {
 
   readonly refresh = async (): Promise<void> => {
     const query = new URLSearchParams({ service: this.#service, limit: String(MAX_TRACES), lookback: '1h' })
-    const answer = await fetch(`http://127.0.0.1:${this.#ports.query}/api/traces?${query}`)
+    const answer = await fetch(`http://127.0.0.1:${this.#ports.query}/api/traces?${query.toString()}`)
     this.#spans = spansOf((await answer.json()) as ShownTraces)
   }
 

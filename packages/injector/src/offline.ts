@@ -81,7 +81,7 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
     version: '',
   } as const
   const key = { algorithm: 'ECDSA' } as const
-  let issued: ReturnType<typeof issueLeaf> | undefined
+  let issued: ReturnType<typeof issueLeaf<'proxy'>> | undefined
   const ports = {
     newUuid: () => UUID,
     // No one is shown the Secret of a sidecar, so that one certificate is enough for all.
