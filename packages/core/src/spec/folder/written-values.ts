@@ -38,7 +38,8 @@ export async function readWrittenValues(
       if (document.faults.length > 0) continue
       for (const { value, base } of itemsOf(document.value)) {
         const locate = (path: FieldPath): ObjectOrigin => originOf(file, document.locate([...base, ...path]))
-        if (isPlainObject(value)) found.push({ value, ofKind: locate(['kind']), locate: (field) => locate(parseFieldPath(field)) })
+        if (isPlainObject(value))
+          found.push({ value, ofKind: locate(['kind']), locate: (field) => locate(parseFieldPath(field)) })
       }
       document.forget()
     }
