@@ -19,8 +19,8 @@ const views = ['Topology', 'Why', 'Proxies', 'Pushes', 'Problems']
 const WAIT_MS = 120_000
 /** What a page may cost to load, compressed. */
 const MAX_BYTES = 250 * 1024
-const SETTLE_MS = 2_500
-const MEASURED_MS = 8_000
+const SETTLE_MS = 2_000
+const MEASURED_MS = 5_000
 /** Of a core. The target is 1; a machine that does other things counts more time for the same work. */
 const MAX_PERCENT = 5
 
