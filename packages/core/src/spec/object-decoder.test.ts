@@ -190,6 +190,8 @@ describe('unknown things', () => {
     ['{ a: 1 }', 'OSM_SPEC_OBJECT'],
     ['{ kind: Service, metadata: { name: x } }', 'OSM_SPEC_OBJECT'],
     ['{ apiVersion: v1, kind: Service }', 'OSM_SPEC_OBJECT'],
+    ['{ apiVersion: { toString: 1, valueOf: 2 }, kind: TCPRoute, metadata: { name: a } }', 'OSM_SPEC_OBJECT'],
+    ['{ apiVersion: { toString: 1, valueOf: 2 }, kind: Servicee, metadata: { name: a } }', 'OSM_SPEC_KIND'],
     ['{ apiVersion: v1, kind: Service, metadata: { name: "a/b" } }', 'OSM_SPEC_NAME'],
     ['{ apiVersion: v1, kind: Service, metadata: { name: Web } }', 'OSM_SPEC_NAME'],
     ['{ apiVersion: v1, kind: Service, metadata: { name: a, namespace: "a.b" } }', 'OSM_SPEC_NAME'],

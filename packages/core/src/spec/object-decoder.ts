@@ -10,7 +10,7 @@ import { nameFault, namespaceFault } from './names.js'
 import { makeObjectKey, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
 import type { PatternChecker } from './pattern.js'
 import { freeObject, textMap } from './schema/common.js'
-import { allKinds, isKind, kindDefinitions, kindWrittenAs, type Kind } from './schema/kinds.js'
+import { allKinds, isInGroupOf, isKind, kindDefinitions, kindWrittenAs, type Kind } from './schema/kinds.js'
 import { isPlainObject, OversizeError, shape, type ShapeContext } from './shape.js'
 import { didYouMean } from './suggest.js'
 import { SpecValidator } from './validator.js'
@@ -191,8 +191,7 @@ export class ObjectDecoder {
   #reportUnknownKind(kind: string, apiVersion: unknown, decoding: Decoding): void {
     const kinds = allKinds().filter((known) => kindDefinitions[known].writtenBy === this.#writtenBy)
     const guess = didYouMean(kind, kinds)
-    const group = String(apiVersion).replace(/[^/]*$/, '')
-    const ours = group !== '' && kinds.some((known) => kindDefinitions[known].apiVersion.startsWith(group))
+    const ours = kinds.some((known) => isInGroupOf(known, apiVersion))
     decoding.report(
       'OSM_SPEC_KIND',
       ['kind'],

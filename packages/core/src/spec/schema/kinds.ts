@@ -173,8 +173,13 @@ export function writtenKind(kind: Kind): string {
 export function kindWrittenAs(written: string, apiVersion: unknown): Kind | undefined {
   const kinds = (Object.keys(kindDefinitions) as Kind[]).filter((kind) => writtenKind(kind) === written)
   if (kinds.length < 2) return kinds[0]
-  const group = String(apiVersion).replace(/[^/]*$/, '')
-  return kinds.find((kind) => kindDefinitions[kind].apiVersion.startsWith(group) && group !== '') ?? kinds[0]
+  return kinds.find((kind) => isInGroupOf(kind, apiVersion)) ?? kinds[0]
+}
+
+/** True if an object with this apiVersion, which may be any value, is in the API group of the kind. Kinds without a group are in that of no object. */
+export function isInGroupOf(kind: Kind, apiVersion: unknown): boolean {
+  const group = typeof apiVersion === 'string' ? apiVersion.replace(/[^/]*$/, '') : ''
+  return group !== '' && kindDefinitions[kind].apiVersion.startsWith(group)
 }
 
 /** Names of all kinds, sorted. */
