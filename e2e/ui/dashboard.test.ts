@@ -64,10 +64,12 @@ describe('the dashboard on the bookstore', () => {
   it('draws who may call whom, and lists the same with the objects that allow it', async () => {
     const page = await open('Topology')
     const box = (name: string) => page.getByRole('button', { name })
-    await box('bookthief bookthief, workload').waitFor()
+    await box('bookthief bookthief, workload envoy').waitFor()
     await box('bookstore-v1 bookstore, service').click()
     const row = page.getByRole('row', { name: /^bookthief\/bookthief may call bookstore\/bookstore-v1 / })
+    expect(await row.textContent()).toContain('mutual TLS')
     expect(await row.textContent()).toContain('TrafficTarget bookstore/bookthief-access-bookstore')
+    expect(await page.locator('.access .padlock').count()).toBeGreaterThan(0)
     await page
       .getByRole('row', { name: /^bookbuyer\/bookbuyer may call bookstore\/bookstore-v1 .* \d+(\.\d)?\/s, .* success/ })
       .waitFor()

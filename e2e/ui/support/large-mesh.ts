@@ -89,8 +89,9 @@ function topology(workloads: number): Topology {
           namespace,
           name,
           proxies: [`${placeOf(index)}-0`],
+          classes: ['envoy'],
         },
-        { id: `service ${placeOf(index)}`, kind: 'service' as const, namespace, name, proxies: [] },
+        { id: `service ${placeOf(index)}`, kind: 'service' as const, namespace, name, proxies: [], classes: [] },
       ]
     }),
     edges: [

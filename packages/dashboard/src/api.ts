@@ -18,6 +18,8 @@ export interface TopologyNode {
   readonly name: string
   /** `<namespace>/<instance>` of the proxies of a workload; sorted. */
   readonly proxies: readonly string[]
+  /** Sidecar classes of these proxies; sorted. */
+  readonly classes: readonly string[]
 }
 
 /** A rule behind an arrow. */
@@ -35,6 +37,8 @@ export interface TopologyEdge {
   /** `access`: may call. `split`: a TrafficSplit sends a share there. `serves`: instances of the workload are endpoints of the service. */
   readonly kind: 'access' | 'split' | 'serves'
   readonly rules: readonly TopologyRule[]
+  /** True if the called sidecar accepts nothing but mutual TLS of the mesh along the arrow. */
+  readonly isMutualTls?: boolean
 }
 
 /** Who may call whom, as policy has it. Nodes are sorted by id, edges by their ends. */

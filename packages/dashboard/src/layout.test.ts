@@ -9,6 +9,7 @@ const node = (kind: TopologyNode['kind'], namespace: string, name: string): Topo
   namespace,
   name,
   proxies: kind === 'workload' ? [`${namespace}/${name}-0`] : [],
+  classes: kind === 'workload' ? ['envoy'] : [],
 })
 const [buyer, store, keeper] = [
   node('workload', 'shop', 'buyer'),
@@ -42,6 +43,7 @@ function largeMesh(namespaces: number, workloads: number): Topology {
       to: `service n${(Number(namespace.slice(1)) + 1) % namespaces}/service`,
       kind: 'access' as const,
       rules: [{ request: `of ${id}`, allowedBy: [] }],
+      isMutualTls: true,
     }))
   return { nodes, edges }
 }
@@ -74,7 +76,17 @@ describe('the layout of a topology', () => {
     expect(nodes.map(({ name, proxies }) => [name, proxies.length])).toEqual(
       Array.from({ length: 10 }, (_, at) => [`n${at}`, 100]),
     )
-    expect(edges.map(({ rules }) => rules.length)).toEqual(Array.from({ length: 10 }, () => 100))
+    expect(nodes.map(({ classes }) => classes)).toEqual(Array.from({ length: 10 }, () => ['envoy']))
+    expect(edges.map(({ rules, isMutualTls }) => [rules.length, isMutualTls])).toEqual(
+      Array.from({ length: 10 }, () => [100, true]),
+    )
+  })
+
+  it('takes an arrow between namespaces for mutual TLS only if all that it stands for are', () => {
+    const mesh = largeMesh(10, 100)
+    const edges = mesh.edges.map((edge, at) => ({ ...edge, isMutualTls: at > 0 }))
+    const between = readable({ ...mesh, edges }).edges.map(({ isMutualTls }) => isMutualTls)
+    expect(between).toEqual([false, ...Array.from({ length: 9 }, () => true)])
   })
 
   it('keeps what a filter names, and the other ends of its arrows', () => {

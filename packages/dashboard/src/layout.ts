@@ -46,12 +46,17 @@ export interface Picture {
   readonly height: number
 }
 
+/** The second line of a box: where it is, and the class of its sidecars. */
+export function placeText({ namespace, classes }: Pick<TopologyNode, 'namespace' | 'classes'>): string {
+  return [namespace, classes.join(', ')].filter((text) => text !== '').join(' · ')
+}
+
 /** Where boxes and arrows go, from callers on the left to those who are called on the right. */
 export function layOut({ nodes, edges }: Topology): Picture {
   const graph = new graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'LR', nodesep: 24, ranksep: 80, marginx: MARGIN, marginy: MARGIN })
   for (const node of nodes) {
-    const longest = Math.max(node.name.length, node.namespace.length)
+    const longest = Math.max(node.name.length, placeText(node).length)
     graph.setNode(node.id, { width: Math.max(90, longest * CHARACTER_WIDTH + 24), height: NODE_HEIGHT })
   }
   for (const edge of edges) graph.setEdge(edge.from, edge.to, {}, edge.kind)
@@ -91,6 +96,7 @@ function byNamespace({ nodes, edges }: Topology): Topology {
             namespace: '',
             name: node.namespace,
             proxies: [...(box?.proxies ?? []), ...node.proxies],
+            classes: [...new Set([...(box?.classes ?? []), ...node.classes])].sort(),
           },
     )
   }
@@ -99,7 +105,15 @@ function byNamespace({ nodes, edges }: Topology): Topology {
     const [from, to] = [boxOf.get(edge.from), boxOf.get(edge.to)]
     if (edge.kind !== 'access' || from === undefined || to === undefined || from === to) continue
     const key = `${from}\0${to}`
-    arrows.set(key, { from, to, kind: 'access', rules: [...(arrows.get(key)?.rules ?? []), ...edge.rules] })
+    const arrow = arrows.get(key)
+    const rules = [...(arrow?.rules ?? []), ...edge.rules]
+    arrows.set(key, {
+      from,
+      to,
+      kind: 'access',
+      rules,
+      isMutualTls: edge.isMutualTls === true && arrow?.isMutualTls !== false,
+    })
   }
   return { nodes: [...boxes.values()], edges: [...arrows.values()] }
 }

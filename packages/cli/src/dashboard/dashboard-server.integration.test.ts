@@ -188,20 +188,19 @@ describe('the server of the dashboard', () => {
       { ...store, participation: 'participant', certificateExpires: certificate.expiration, services: ['shop/store'] },
     ])
     expect(problems).toEqual([])
-    const arrows = (topology as Topology).edges.map(({ from, kind, to, rules }) => [
-      `${from} ${kind} ${to}`,
+    const arrows = (topology as Topology).edges.map(({ from, kind, to, rules, isMutualTls }) => [
+      `${from} ${kind} ${to}${isMutualTls === true ? ' by mutual TLS' : ''}`,
       ...rules.map(({ request }) => request),
     ])
     expect(arrows).toEqual([
       ['service shop/store split service shop/store-v2', '10 %'],
       ['service shop/store serves workload shop/store'],
-      ['workload shop/buyer access service shop/store', expect.stringContaining('/books')],
-      ['workload shop/buyer access service shop/store-v2', expect.stringContaining('/books')],
+      ['workload shop/buyer access service shop/store by mutual TLS', expect.stringContaining('/books')],
+      ['workload shop/buyer access service shop/store-v2 by mutual TLS', expect.stringContaining('/books')],
     ])
-    expect((topology as Topology).nodes.map(({ id, proxies: names }) => [id, ...names])).toContainEqual([
-      'workload shop/store',
-      'shop/store-1-0',
-    ])
+    expect(
+      (topology as Topology).nodes.map(({ id, proxies: names, classes }) => [id, ...names, ...classes]),
+    ).toContainEqual(['workload shop/store', 'shop/store-1-0', 'envoy'])
   })
 
   it('shows the requests that sidecars have counted since they were asked before', async () => {

@@ -5,8 +5,14 @@ import { meshFacts } from '../diff/mesh-facts.js'
 import { formatPercent } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 
-type DrawnNode = Omit<TopologyNode, 'proxies'> & { readonly proxies: Set<string> }
-type DrawnEdge = Omit<TopologyEdge, 'rules'> & { readonly rules: Map<string, TopologyEdge['rules'][number]> }
+type DrawnNode = Omit<TopologyNode, 'proxies' | 'classes'> & {
+  readonly proxies: Set<string>
+  readonly classes: Set<string>
+}
+type DrawnEdge = Omit<TopologyEdge, 'rules' | 'isMutualTls'> & {
+  readonly rules: Map<string, TopologyEdge['rules'][number]>
+  isMutualTls?: true
+}
 
 /**
  * Draws who may call whom.
@@ -16,7 +22,7 @@ type DrawnEdge = Omit<TopologyEdge, 'rules'> & { readonly rules: Map<string, Top
  */
 export function topologyOf(
   model: Pick<MeshModel, 'snapshot' | 'catalog'>,
-  proxies: readonly Pick<ShownProxy, 'name' | 'identity' | 'services'>[],
+  proxies: readonly Pick<ShownProxy, 'name' | 'identity' | 'class' | 'services'>[],
 ): Topology {
   const picture = new Picture()
   const accounts = new Map<string, string>()
@@ -24,19 +30,20 @@ export function topologyOf(
     accounts.set(`${metadata.namespace}/${metadata.name}`, `${metadata.namespace}/${spec.serviceAccountName}`)
     picture.node('workload', `${metadata.namespace}/${spec.serviceAccountName}`)
   }
-  for (const { name, identity, services } of proxies) {
+  for (const { name, identity, class: sidecarClass, services } of proxies) {
     const workload = picture.node('workload', accountOfIdentity(identity) ?? accounts.get(name) ?? name)
     workload.proxies.add(name)
+    workload.classes.add(sidecarClass)
     for (const service of services) picture.edge(workload, picture.node('service', service), 'serves')
   }
   const { access, routes } = meshFacts(model)
   for (const { caller, destination, protocol, request, allowedBy } of access.values()) {
     const { service, port } = destinationOf(destination)
     const text = [port, protocol, request].filter((word) => word !== '').join(' ')
-    picture.edge(callerOf(picture, caller), picture.node('service', service), 'access').rules.set(text, {
-      request: text,
-      allowedBy,
-    })
+    // These rules are those of inbound parts, which know callers by their certificates.
+    const arrow = picture.edge(callerOf(picture, caller), picture.node('service', service), 'access')
+    arrow.isMutualTls = true
+    arrow.rules.set(text, { request: text, allowedBy })
   }
   for (const { caller, destination, request, targets } of routes.values())
     if (targets === 'outside the mesh')
@@ -78,6 +85,7 @@ class Picture {
       namespace: slash < 0 ? '' : fullName.slice(0, slash),
       name: fullName.slice(slash + 1),
       proxies: new Set<string>(),
+      classes: new Set<string>(),
     }
     this.#nodes.set(id, made)
     return made
@@ -87,7 +95,7 @@ class Picture {
     // Services stand between the workloads that call them and those that serve them.
     const [start, end] = kind === 'serves' ? [to, from] : [from, to]
     const key = `${start.id}\0${end.id}\0${kind}`
-    const made = this.#edges.get(key) ?? { from: start.id, to: end.id, kind, rules: new Map() }
+    const made: DrawnEdge = this.#edges.get(key) ?? { from: start.id, to: end.id, kind, rules: new Map() }
     this.#edges.set(key, made)
     return made
   }
@@ -96,7 +104,11 @@ class Picture {
     const sorted = <T>(all: ReadonlyMap<string, T>): T[] =>
       [...all].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, value]) => value)
     return {
-      nodes: sorted(this.#nodes).map((node) => ({ ...node, proxies: [...node.proxies].sort() })),
+      nodes: sorted(this.#nodes).map((node) => ({
+        ...node,
+        proxies: [...node.proxies].sort(),
+        classes: [...node.classes].sort(),
+      })),
       edges: sorted(this.#edges).map((edge) => ({ ...edge, rules: [...edge.rules.values()] })),
     }
   }

@@ -2,7 +2,15 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 
 import type { ShownProxy, Topology, TopologyEdge, TopologyNode } from '../api.js'
-import { filterTopology, layOut, type Picture, type PlacedEdge, type PlacedNode, readable } from '../layout.js'
+import {
+  filterTopology,
+  layOut,
+  type Picture,
+  type PlacedEdge,
+  type PlacedNode,
+  placeText,
+  readable,
+} from '../layout.js'
 import type { LiveMesh } from '../live-mesh.js'
 import { type ArrowTraffic, rateText, trafficOn, trafficText } from '../traffic.js'
 import { isTroubled } from '../troubled.js'
@@ -31,7 +39,10 @@ export function TopologyView({
   }, [topology, search, namespace, onlyTroubled, troubled])
   // The layout takes long, and depends on boxes and arrows alone.
   const structure = JSON.stringify(
-    shown && [shown.nodes.map(({ id }) => id), shown.edges.map(({ from, to, kind }) => [from, to, kind])],
+    shown && [
+      shown.nodes.map((node) => [node.id, placeText(node)]),
+      shown.edges.map(({ from, to, kind }) => [from, to, kind]),
+    ],
   )
   const picture = useMemo(() => shown && layOut(shown), [structure])
   if (topology === undefined || shown === undefined || picture === undefined) return <Waiting />
@@ -57,6 +68,8 @@ export function TopologyView({
           <li>blue box: workload</li>
           <li>grey box: service</li>
           <li>dashed box: outside the mesh</li>
+          <li>second line of a box: its namespace, and the class of its sidecars</li>
+          <li>padlock: the called sidecar accepts nothing but mutual TLS</li>
           <li>green arrow: may call; thick: calls, with requests per second; red: some fail</li>
           <li>blue arrow: share of a split</li>
           <li>dotted arrow: is served by</li>
@@ -126,7 +139,7 @@ function Drawing({ picture, trafficOf, troubled, chosen, onChoose }: DrawingProp
 }
 
 function Arrow({
-  edge: { kind, points, rules },
+  edge: { kind, points, rules, isMutualTls },
   traffic,
   isDim,
 }: {
@@ -139,12 +152,31 @@ function Arrow({
   return (
     <g class={[kind, ...busyClasses(traffic), ...(isDim ? ['dim'] : [])].join(' ')} aria-hidden="true">
       <path d={path} marker-end="url(#tip)" />
+      {isMutualTls === true && <Padlock {...beginningOf(points)} />}
       {middle !== undefined && (kind === 'split' || traffic !== undefined) && (
         <text class="place" x={middle.x} y={middle.y - 4}>
           {traffic === undefined ? rules[0]?.request : rateText(traffic.perSecond)}
         </text>
       )}
     </g>
+  )
+}
+
+type Point = PlacedEdge['points'][number]
+
+/** Halfway along the first leg of an arrow: the text is in the middle of the arrow. */
+function beginningOf([first, second]: readonly Point[]): Point {
+  const [start, end] = [first ?? { x: 0, y: 0 }, second ?? first ?? { x: 0, y: 0 }]
+  return { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 }
+}
+
+function Padlock({ x, y }: Point): JSX.Element {
+  return (
+    <path
+      class="padlock"
+      transform={`translate(${x.toFixed(1)} ${y.toFixed(1)})`}
+      d="M-4-1h8v6h-8zM-2.5-1v-2a2.5 2.5 0 0 1 5 0v2"
+    />
   )
 }
 
@@ -162,6 +194,7 @@ interface BoxProps {
 
 function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Element {
   const { id, kind, name, namespace, x, y, width, height } = node
+  const place = placeText(node)
   const classes = ['node', kind, isBad ? 'troubled' : '', isChosen ? 'chosen' : ''].filter((word) => word !== '')
   return (
     <g
@@ -169,7 +202,7 @@ function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Ele
       role="button"
       tabindex={0}
       aria-pressed={isChosen}
-      aria-label={`${namespace === '' ? name : `${name} ${namespace}`}, ${kind}${isBad ? ', has problems' : ''}`}
+      aria-label={`${[name, namespace].filter((text) => text !== '').join(' ')}, ${[kind, ...node.classes].join(' ')}${isBad ? ', has problems' : ''}`}
       onClick={() => onChoose(id)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return
@@ -178,12 +211,12 @@ function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Ele
       }}
     >
       <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={kind === 'workload' ? 14 : 3} />
-      <text x={x} y={namespace === '' ? y + 4 : y - 1}>
+      <text x={x} y={place === '' ? y + 4 : y - 1}>
         {name}
       </text>{' '}
-      {namespace !== '' && (
+      {place !== '' && (
         <text class="place" x={x} y={y + 14}>
-          {namespace}
+          {place}
         </text>
       )}
     </g>
@@ -211,7 +244,7 @@ function Connections({
   return (
     <Table
       caption={`${shown.length} connections${whose}`}
-      columns={['From', 'Relation', 'To', 'Requests', 'Traffic', 'Allowed by']}
+      columns={['From', 'Relation', 'To', 'Requests', 'Encryption', 'Traffic', 'Allowed by']}
     >
       {shown.map((edge) => (
         <Connection key={`${edge.from} ${edge.to} ${edge.kind}`} edge={edge} named={named} traffic={trafficOf(edge)} />
@@ -229,7 +262,7 @@ interface ConnectionProps {
   readonly traffic: ArrowTraffic | undefined
 }
 
-function Connection({ edge: { from, to, kind, rules }, named, traffic }: ConnectionProps): JSX.Element {
+function Connection({ edge: { from, to, kind, rules, isMutualTls }, named, traffic }: ConnectionProps): JSX.Element {
   return (
     <tr>
       <td>{named.get(from)}</td>
@@ -240,6 +273,7 @@ function Connection({ edge: { from, to, kind, rules }, named, traffic }: Connect
           <div key={request}>{request}</div>
         ))}
       </td>
+      <td>{isMutualTls === true ? 'mutual TLS' : kind === 'access' && 'that of the caller'}</td>
       <td>{traffic !== undefined && trafficText(traffic)}</td>
       <td>
         {[...new Set(rules.flatMap(({ allowedBy }) => allowedBy))].map((rule) => (
