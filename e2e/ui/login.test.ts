@@ -73,7 +73,7 @@ describe('the login form of the deployment osm-dashboard, in a browser', () => {
     const page = await openForm()
     expect(await page.evaluate('document.activeElement.id')).toBe('token')
     await typeToken(page, 'reader')
-    await page.getByRole('button', { name: 'bookthief bookthief, workload' }).waitFor()
+    await page.getByRole('button', { name: 'bookthief bookthief · envoy, workload' }).waitFor()
     expect(page.url()).toBe(dashboard.url)
     expect(await context.cookies()).toEqual([
       expect.objectContaining({

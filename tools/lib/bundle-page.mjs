@@ -43,7 +43,7 @@ async function buildPage(folder) {
     root: join(root, beside),
     base: './',
     configFile: false,
-    envFile: false,
+    envDir: false,
     publicDir: false,
     logLevel: 'error',
     build: {

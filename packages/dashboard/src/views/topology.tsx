@@ -193,7 +193,7 @@ interface BoxProps {
 }
 
 function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Element {
-  const { id, kind, name, namespace, x, y, width, height } = node
+  const { id, kind, name, x, y, width, height } = node
   const place = placeText(node)
   const classes = ['node', kind, isBad ? 'troubled' : '', isChosen ? 'chosen' : ''].filter((word) => word !== '')
   return (
@@ -202,7 +202,7 @@ function Box({ node, isTroubled: isBad, isChosen, onChoose }: BoxProps): JSX.Ele
       role="button"
       tabindex={0}
       aria-pressed={isChosen}
-      aria-label={`${[name, namespace].filter((text) => text !== '').join(' ')}, ${[kind, ...node.classes].join(' ')}${isBad ? ', has problems' : ''}`}
+      aria-label={`${[name, place].filter((text) => text !== '').join(' ')}, ${kind}${isBad ? ', has problems' : ''}`}
       onClick={() => onChoose(id)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return
