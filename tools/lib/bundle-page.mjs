@@ -1,12 +1,13 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { build, stop } from 'esbuild'
 import { bundleIsCurrent, stampBundle } from './bundle-stamp.mjs'
 import { licencesOf, licenceTexts, packagesOfBundles } from './bundled-packages.mjs'
 import { root } from './paths.mjs'
 import { SetUpError } from './set-up-error.mjs'
 
 const entry = 'packages/dashboard/src/page-main.tsx'
-/** The document, its styles and its icon. */
+/** Files that a browser reads as they are, and the styles. */
 const beside = 'packages/dashboard/page'
 
 /**
@@ -21,59 +22,35 @@ export async function bundlePage(folder, settings) {
   const key = JSON.stringify([settings, readFileSync(join(root, 'tools/lib/bundle-page.mjs'), 'utf8'), names, texts])
   if (bundleIsCurrent(root, bundle, key)) return
   rmSync(join(root, folder), { recursive: true, force: true })
+  const styles = names.filter((name) => extname(name) === '.css')
   try {
-    const sources = sourcesIn(await buildPage(folder))
+    const { metafile } = await build({
+      absWorkingDir: root,
+      bundle: true,
+      platform: 'browser',
+      format: 'esm',
+      target: 'es2022',
+      logLevel: 'warning',
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      minify: true,
+      sourcemap: 'external',
+      metafile: true,
+      entryPoints: [
+        { in: entry, out: 'page' },
+        ...styles.map((name) => ({ in: join(beside, name), out: name.replace(/\.css$/, '') })),
+      ],
+      outdir: join(root, folder),
+    })
+    for (const name of names)
+      if (!styles.includes(name)) copyFileSync(join(root, beside, name), join(root, folder, name))
     writeFileSync(join(root, licencesOf(bundle)), licenceTexts(packagesOfBundles([bundle])))
     const chunks = names.map((name) => `${folder}/${name}`)
-    const files = { [entry]: { imports: sources.map((path) => ({ path })) } }
-    stampBundle(root, bundle, { entry, files, settings: key, chunks })
+    stampBundle(root, bundle, { entry, files: metafile.inputs, settings: key, chunks })
   } catch (error) {
+    // esbuild has printed what is wrong, and where.
     throw new SetUpError(`Could not bundle ${entry}: ${error instanceof Error ? error.message : 'unknown error'}`)
+  } finally {
+    await stop()
   }
-}
-
-/**
- * Names are fixed and nothing is inlined: the server of the page names its files, and its content security policy permits no other.
- * @param {string} folder
- */
-async function buildPage(folder) {
-  // Most builds find the page as it is, and need no Vite.
-  const { build } = await import('vite')
-  return build({
-    root: join(root, beside),
-    base: './',
-    configFile: false,
-    envDir: false,
-    publicDir: false,
-    logLevel: 'error',
-    build: {
-      outDir: join(root, folder),
-      emptyOutDir: true,
-      target: 'es2022',
-      sourcemap: 'hidden',
-      assetsInlineLimit: 0,
-      modulePreload: false,
-      reportCompressedSize: false,
-      rolldownOptions: {
-        output: {
-          entryFileNames: 'page.js',
-          // Vite calls styles after the document.
-          assetFileNames: ({ names }) => (names.some((name) => name.endsWith('.css')) ? 'page.css' : '[name][extname]'),
-        },
-      },
-    },
-  })
-}
-
-/**
- * Our own modules in a bundle.
- * @param {Awaited<ReturnType<typeof buildPage>>} made
- * @returns {string[]} paths below the root
- */
-function sourcesIn(made) {
-  if (!('output' in made)) throw new Error('expected one bundle')
-  return made.output
-    .flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
-    .map((path) => relative(root, path))
-    .filter((path) => path.startsWith('packages/'))
 }
