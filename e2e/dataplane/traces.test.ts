@@ -11,12 +11,12 @@ import {
   traceSizes,
   tracedConfig,
   tracedWorkloads,
+  untilWholeTrace,
+  WHOLE,
 } from './support/traced-chain.js'
 
 const TRACE = 'a1'.repeat(16)
 const SPAN = 'b2'.repeat(8)
-/** Spans of a call through all services. */
-const WHOLE = 6
 /** Of half of them, some are kept and some are not: the chance of another outcome is 2⁻³⁹. */
 const CALLS = 40
 /** Of a share of a half, the chance that this many are kept by it is 2⁻¹⁰. */
@@ -108,17 +108,7 @@ describe('traces of a call through three services, in a real OpenTelemetry Colle
 
   it('are whole in the format of Zipkin, too', async () => {
     await mesh.apply('config.yaml', tracedConfig(collector, 'zipkin', '1'))
-    const paths: string[] = []
-    // Connections between sidecars from before the change are drained first, and their traces are cut.
-    const whole = await eventually(
-      async () => {
-        paths.push(`/zipkin/${paths.length}`)
-        await call(paths.at(-1) ?? '')
-        return paths.find((path) => traceSizes(spansOf(collector, path)).join(' ') === `${WHOLE}`)
-      },
-      (path) => path !== undefined,
-      { everyMs: 500, what: 'a whole trace' },
-    )
+    const whole = await untilWholeTrace(mesh, collector)
     const { attributes } = await expectWholeTrace(collector, whole ?? '', { isShared: true })
     expect(attributes).toMatchObject({ 'http.method': 'GET' })
   })

@@ -16,6 +16,8 @@ export interface TraceBackend {
 }
 
 const hops = ['a', 'b', 'c'] as const
+/** Spans of a call through all services, two of each hop. */
+export const WHOLE = 2 * hops.length
 
 /** `client` calls `a`, which calls `b`, which calls `c`. */
 export const tracedWorkloads: readonly string[] = [
@@ -117,4 +119,20 @@ export async function expectWholeTrace(
   }
   expect(spans).toHaveLength(wholeChain.length)
   return chain[0] as CollectedSpan // there are six
+}
+
+/** Calls the chain until a trace arrives whole after another configuration; returns its path. Connections between sidecars from before the change are drained first, and their traces are cut. */
+export function untilWholeTrace(mesh: Pick<TestMesh, 'proxyOf'>, backend: TraceBackend): Promise<string | undefined> {
+  const paths: string[] = []
+  return eventually(
+    async () => {
+      const path = `/whole-again/${paths.length}`
+      paths.push(path)
+      await callChain(mesh, path)
+      await backend.refresh?.()
+      return paths.find((each) => traceSizes(spansOf(backend, each)).join(' ') === `${WHOLE}`)
+    },
+    (path) => path !== undefined,
+    { everyMs: 500, what: 'a whole trace' },
+  )
 }
