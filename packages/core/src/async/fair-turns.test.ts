@@ -75,6 +75,17 @@ describe('FairTurns', () => {
     })
   })
 
+  it('does not ask for the processor time of work that has no bound of it', async () => {
+    const clock = new WorkClock()
+    let asked = 0
+    const processorMs = (): number => (asked += 1)
+    const turns = new FairTurns({ now: () => clock.ms, processorMs })
+    expect(await turns.run(clock.work(100, 1), { workMs: Infinity, patienceMs: Infinity })).toBe('done')
+    expect(asked).toBe(0)
+    expect(await turns.run(clock.work(100, 1), plenty)).toBe('done')
+    expect(asked).toBeGreaterThan(0)
+  })
+
   it('gives up work that was not done in time', async () => {
     const clock = new WorkClock()
     const turns = new FairTurns({ now: () => clock.ms })

@@ -56,6 +56,8 @@ const metadataMembers = [
 const objectMembers: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status']
 /** Problems of one object that are listed; it may have as many as it has fields. */
 const maxProblems = 20
+/** Unknown kinds that are remembered. */
+const MAX_GUESSES = 50
 const labelsSchema = textMap('Labels or annotations.')
 const statusSchema = freeObject('Status.')
 
@@ -64,6 +66,8 @@ export class ObjectDecoder {
   readonly #validator = new SpecValidator()
   readonly #writtenBy: 'user' | 'runtime'
   readonly #patterns: PatternChecker | undefined
+  /** What may be meant by unknown kinds: there are many objects of few of them. */
+  readonly #guesses = new Map<string, string>()
 
   /**
    * @param writtenBy - which kinds are taken: those of users, or those of the supervisor of local processes
@@ -190,7 +194,7 @@ export class ObjectDecoder {
 
   #reportUnknownKind(kind: string, apiVersion: unknown, decoding: Decoding): void {
     const kinds = allKinds().filter((known) => kindDefinitions[known].writtenBy === this.#writtenBy)
-    const guess = didYouMean(kind, kinds)
+    const guess = this.#guessAt(kind, kinds)
     const ours = kinds.some((known) => isInGroupOf(known, apiVersion))
     decoding.report(
       'OSM_SPEC_KIND',
@@ -202,6 +206,14 @@ export class ObjectDecoder {
       // Folders often hold objects for others too, such as Deployments.
       ours || guess !== '' ? 'error' : 'warning',
     )
+  }
+
+  #guessAt(kind: string, kinds: readonly Kind[]): string {
+    const known = this.#guesses.get(kind)
+    if (known !== undefined) return known
+    const guess = didYouMean(kind, kinds)
+    if (this.#guesses.size < MAX_GUESSES) this.#guesses.set(kind, guess)
+    return guess
   }
 
   #metadata(kind: Kind, raw: RawObject, context: DecodeContext, decoding: Decoding): ObjectMetadata | undefined {

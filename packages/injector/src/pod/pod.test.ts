@@ -1,9 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
+import { Ajv } from 'ajv'
 
 import { podOf, readPod } from '../../test/fixture.js'
 import type { JsonObject } from '../json/json.js'
+import { podSchemas } from './pod.js'
 
 describe('a pod as injection reads it', () => {
+  it.each(Object.entries(podSchemas))('has a schema that is one: %s', (_name, schema) => {
+    expect(new Ajv().validateSchema(schema)).toBe(true)
+  })
+
   it('is the very pod that came, with what no one knows', () => {
     const pod = podOf({ futureField: [null, 1] }, { spec: { x: null }, metadata: { uid: null } })
     expect(readPod(pod)).toBe(pod)

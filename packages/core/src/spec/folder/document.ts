@@ -1,41 +1,18 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  visit,
-  type Document,
-  type Node,
-  type YAMLParseError,
-} from 'yaml'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
-
 import type { FieldPath } from '../field-path.js'
+import { readPlainDocument } from './plain-document.js'
 import type { DocumentText } from './split-documents.js'
-
-/** A place in a file, both counted from 1. */
-export interface Place {
-  readonly line: number
-  readonly column: number
-}
-
-/** A document that could not be read as YAML or JSON. */
-export interface SyntaxFault {
-  readonly message: string
-  readonly place: Place
-}
+import type { Place, SyntaxFault, SyntaxTree } from './syntax-tree.js'
+import { YamlTree } from './yaml-tree.js'
 
 /** A document of a file, read. Positions are found by reading its text again, so that nothing but the text is kept. */
-export class ParsedDocument {
+export class ParsedDocument implements SyntaxTree {
   /** The value, also of a faulty document as far as it could be told; undefined if it could not. */
   readonly value: unknown
   readonly faults: readonly SyntaxFault[]
   readonly #source: DocumentText
-  #tree: Tree | undefined
+  #tree: SyntaxTree | undefined
   /** Problems are few and requested in bursts: the tree may stay while memory allows. */
-  #recent: WeakRef<Tree> | undefined
+  #recent: WeakRef<SyntaxTree> | undefined
 
   constructor(source: DocumentText) {
     this.#source = source
@@ -45,7 +22,14 @@ export class ParsedDocument {
       this.faults = []
       return
     }
-    const tree = new Tree(source)
+    const plain = readPlainDocument(source)
+    if (plain !== undefined) {
+      this.value = plain.value
+      this.faults = []
+      this.#tree = plain
+      return
+    }
+    const tree = new YamlTree(source)
     const { value, faults } = tree.read()
     this.value = value
     this.faults = faults
@@ -53,12 +37,10 @@ export class ParsedDocument {
     this.#tree = tree
   }
 
-  /** Where the value at the path is written down: the nearest ancestor's place if it isn't written. */
   locate(path: FieldPath): Place {
     return this.#parsed().locate(path)
   }
 
-  /** The text of an unquoted scalar. */
   sourceText(path: FieldPath): string | undefined {
     return this.#parsed().sourceText(path)
   }
@@ -68,10 +50,10 @@ export class ParsedDocument {
     this.#tree = undefined
   }
 
-  #parsed(): Tree {
+  #parsed(): SyntaxTree {
     const known = this.#tree ?? this.#recent?.deref()
     if (known !== undefined) return known
-    const tree = new Tree(this.#source)
+    const tree = readPlainDocument(this.#source) ?? new YamlTree(this.#source)
     this.#recent = new WeakRef(tree)
     return tree
   }
@@ -86,109 +68,4 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
     // Flow-style YAML, or a mistake that the YAML reader will describe with its place.
     return undefined
   }
-}
-
-/** The syntax tree of a document. */
-class Tree {
-  readonly #lines = new LineCounter()
-  readonly #document: Document.Parsed | undefined
-  readonly #failure: string | undefined
-  readonly #firstLine: number
-
-  constructor(source: DocumentText) {
-    this.#firstLine = source.line
-    try {
-      this.#document = parseDocument(source.text, {
-        lineCounter: this.#lines,
-        prettyErrors: false,
-        logLevel: 'silent',
-        merge: true,
-        stringKeys: true,
-      })
-    } catch (error) {
-      // The reader recurses: nesting without end exhausts the stack.
-      this.#failure = error instanceof RangeError ? 'is nested too deeply' : errorMessage(error)
-    }
-  }
-
-  read(): { readonly value: unknown; readonly faults: readonly SyntaxFault[] } {
-    const document = this.#document
-    if (document === undefined) return { value: undefined, faults: [this.#fault(this.#failure ?? 'cannot be read', 0)] }
-    const faults = document.errors.map((error) => this.#fault(firstLine(error.message), this.#startOfFault(error)))
-    try {
-      // Aliases multiply: a hundred uses are plenty for people, and harmless.
-      return { value: document.toJS({ maxAliasCount: 100 }) as unknown, faults }
-    } catch (error) {
-      const reason = error instanceof RangeError ? 'is nested too deeply' : errorMessage(error)
-      return { value: undefined, faults: faults.length > 0 ? faults : [this.#fault(reason, 0)] }
-    }
-  }
-
-  locate(path: FieldPath): Place {
-    let node: unknown = this.#document?.contents
-    let offset = startOf(node) ?? 0
-    for (const segment of path) {
-      const step = this.#step(node, segment)
-      if (step === undefined) break
-      offset = step.offset ?? offset
-      node = step.node
-    }
-    return this.#place(offset)
-  }
-
-  sourceText(path: FieldPath): string | undefined {
-    let node: unknown = this.#document?.contents
-    for (const segment of path) node = this.#step(node, segment)?.node
-    const scalar = this.#resolve(node)
-    return isScalar(scalar) && scalar.type === 'PLAIN' ? scalar.source : undefined
-  }
-
-  #step(
-    parent: unknown,
-    segment: string | number,
-  ): { readonly node: unknown; readonly offset: number | undefined } | undefined {
-    const node = this.#resolve(parent)
-    if (isSeq(node) && typeof segment === 'number') {
-      const item = node.items[segment]
-      return item === undefined ? undefined : { node: item, offset: startOf(item) }
-    }
-    if (!isMap(node)) return undefined
-    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment))
-    return pair === undefined ? undefined : { node: pair.value, offset: startOf(pair.key) }
-  }
-
-  #resolve(node: unknown): unknown {
-    return isAlias(node) && this.#document !== undefined ? node.resolve(this.#document) : node
-  }
-
-  /** An open quote is noticed at the end of the text; people look for its beginning. */
-  #startOfFault({ code, pos: [offset] }: Pick<YAMLParseError, 'code' | 'pos'>): number {
-    let start = offset
-    if (code === 'MISSING_CHAR')
-      visit(this.#document ?? null, {
-        Scalar: (_key, { type, range }) => {
-          const quoted = type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE'
-          if (quoted && range && range[0] < offset && offset <= range[2]) start = range[0]
-        },
-      })
-    return start
-  }
-
-  #fault(message: string, offset: number): SyntaxFault {
-    return { message, place: this.#place(offset) }
-  }
-
-  #place(offset: number): Place {
-    const { line, col } = this.#lines.linePos(offset)
-    return { line: this.#firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1) }
-  }
-}
-
-function startOf(node: unknown): number | undefined {
-  return (node as Node | null | undefined)?.range?.[0]
-}
-
-function firstLine(text: string): string {
-  const end = text.indexOf('\n')
-  return end === -1 ? text : text.slice(0, end)
 }

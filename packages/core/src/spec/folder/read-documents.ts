@@ -5,10 +5,11 @@ import type { FieldPath } from '../field-path.js'
 import type { ObjectDecoder } from '../object-decoder.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { isPlainObject } from '../shape.js'
-import { ParsedDocument, type Place } from './document.js'
+import { ParsedDocument } from './document.js'
 import { isOtherKind, readOtherObject, type OtherObject } from './other-object.js'
 import { isSecretDocument, readSecretDocument, type WrittenSecret } from './secret-document.js'
 import { splitDocuments } from './split-documents.js'
+import type { Place } from './syntax-tree.js'
 
 /** What one place of a file says about one object. */
 export interface Definition {
