@@ -29,7 +29,7 @@ spec:
   sources: [{ kind: IPRange, name: 10.0.0.0/8 }]
 `
 
-describe('osm policy check-pods and check-conflicts', () => {
+describe('osm policy can, check-pods and check-conflicts', () => {
   let server: OwnApiServer
   let api: KubernetesApi
   let objects: MeshObjects
@@ -76,6 +76,24 @@ describe('osm policy check-pods and check-conflicts', () => {
         '[+] SMI traffic policy mode enabled for mesh [cli]\n\n' +
         ' [+] Pod [shop/stranger] is not allowed to communicate to pod [shop/server]: ' +
         'missing SMI TrafficTarget policy from service account [shop/stranger] to [shop/server]\n',
+    })
+  })
+
+  it('says which requests a policy of the cluster allows, and names its objects', async () => {
+    const can = (from: string, ...request: readonly string[]) =>
+      osm('policy', 'can', from, `${shop}/server`, ...request)
+    await expect(can(`${shop}/client`, 'GET', '/books/1')).resolves.toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`TrafficTarget ${shop}/client-to-server spec.rules[0]`),
+      stderr: '',
+    })
+    await expect(can(`${shop}/client`, 'POST', '/books/1')).resolves.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('the method must be GET'),
+    })
+    await expect(can(`${shop}/stranger`)).resolves.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`TrafficTarget ${shop}/client-to-server does not name ${shop}/stranger`),
     })
   })
 

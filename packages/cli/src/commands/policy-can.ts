@@ -1,9 +1,8 @@
-import { resolve } from 'node:path'
-
 import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import {
   parseCallee,
@@ -15,9 +14,12 @@ import {
   type Callee,
   type Caller,
 } from '../policy-question.js'
+import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
+import { loadRunningMesh } from './load-running-mesh.js'
+import { meshSourceHelp, meshSourceOf } from './mesh-source.js'
 import { meshFolder } from './run-options.js'
-import { meshOf, stateOption, type StateFlags } from './state-option.js'
+import { stateOption, type StateFlags } from './state-option.js'
 
 interface CanFlags extends StateFlags {
   readonly folder?: string
@@ -28,9 +30,9 @@ interface CanFlags extends StateFlags {
 }
 
 /** `osm policy can <from> <to> [method] [path]` */
-export function addPolicyCan(parent: Command, { context, onExit }: CommandHost): void {
-  parent
-    .command('can')
+export function addPolicyCan(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('can'))
     .description('show whether a request would be allowed, and which rule decides')
     .argument(
       '<from>',
@@ -44,7 +46,7 @@ export function addPolicyCan(parent: Command, { context, onExit }: CommandHost):
     )
     .argument('[method]', 'HTTP method; ignored for TCP', parseMethod, 'GET')
     .argument('[path]', 'path of the request; ignored for TCP', parsePath, '/')
-    .option('-f, --folder <folder>', 'folder of YAML files with the policy (default: that of the running mesh)')
+    .option('-f, --folder <folder>', 'folder of YAML files with the policy (default: the running mesh)')
     .addOption(stateOption())
     .option('-H, --header <header>', "header of the request, as 'name: value'; may be repeated", parseHeader)
     .option('--principal <name>', 'name in the certificate of an outside caller; may be repeated', addName)
@@ -53,7 +55,9 @@ export function addPolicyCan(parent: Command, { context, onExit }: CommandHost):
     .addHelpText(
       'after',
       `
-No request is sent: the answer is computed from the policy in the folder. The exit code is 0 if the request is allowed, 1 if not.
+No request is sent: the answer is computed from the objects of the mesh with the code of the controller. The exit code is 0 if the request is allowed,
+1 if not.
+${meshSourceHelp}
 
 For an outside destination without a protocol, HTTP is checked first (TLS on port 443), and then any connection. The default port is 80, or 443
 with https://. An outside caller uses TLS if the service requires it.
@@ -68,12 +72,7 @@ Examples:
   osm policy can service:edge/gateway shop/store --principal gateway.example.com --sni store.example.com`,
     )
     .action(async (from: Caller, to: Callee, method: string, path: string, flags: CanFlags, command: Command) => {
-      const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
-      const folder =
-        flags.folder === undefined
-          ? resolve(meshOf(context, flags).folder)
-          : meshFolder(context.cwd, flags.folder).folder
-      const loaded = await loadFolder(folder, standaloneNaming, context.signal)
+      const loaded = await load(host, flags, command)
       const { askPolicy } = await import('../spec/ask-policy.js')
       const request = { method, path, headers: flags.header ?? {} }
       const answer = await askPolicy(loaded, { from, to, request, principals: flags.principal, serverName: flags.sni })
@@ -83,6 +82,13 @@ Examples:
       context.stdout.write(flags.output === 'json' ? toJson(json) : toText(lines({ cwd: context.cwd, color })))
       onExit(allowed ? exitCodes.ok : exitCodes.problem)
     })
+}
+
+async function load(host: CommandHost, flags: CanFlags, command: Command): Promise<MeshModel> {
+  const { cwd, signal } = host.context
+  if (flags.folder === undefined) return loadRunningMesh(await meshSourceOf(host, flags, command), signal, {})
+  const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
+  return loadFolder(meshFolder(cwd, flags.folder).folder, standaloneNaming, signal)
 }
 
 function addName(text: string, before: readonly string[] = []): readonly string[] {
