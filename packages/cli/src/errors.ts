@@ -41,14 +41,12 @@ export const cliErrorCodes = {
   OSM_CLI_ADD_ON_MISSING: 'no pod of the add-on that osm dashboard was to open is ready',
   OSM_CLI_DASHBOARD_BUSY: 'too many questions of osm dashboard wait for an answer',
   OSM_CLI_ROLLBACK: 'sidecars do not trust the former root any more, so that going back to it would cut traffic',
-  OSM_CLI_ROUTE_PROTOCOL:
-    'a port of a TrafficSplit does not speak HTTP, so that no HTTPRoute replaces the TrafficSplit there',
   OSM_CLI_ROUTE_ORDER: 'matches of TrafficSplits apply in another order as matches of an HTTPRoute',
   OSM_CLI_ROUTE_REFERENCE:
     'a TrafficSplit refers to a Service, a port or an HTTPRouteGroup that does not exist; its HTTPRoute leaves it out',
   OSM_CLI_ROUTE_TAKEN:
     'a route of the Gateway API is attached to the Service port of a TrafficSplit already, and holds there',
-  OSM_CLI_ROUTE_LIMIT: 'the TrafficSplits of a Service say more than an HTTPRoute can',
+  OSM_CLI_ROUTE_LIMIT: 'the TrafficSplits of a Service say more than an HTTPRoute or a TCPRoute can',
   OSM_CLI_SPLIT_PARENT: 'a route of the Gateway API is attached where no TrafficSplit can apply',
   OSM_CLI_SPLIT_RULE: 'a rule of an HTTPRoute says more than a TrafficSplit can; its requests are left out',
   OSM_CLI_SPLIT_UNMATCHED:

@@ -26,7 +26,10 @@ const cases = interfaces.flatMap((to) =>
   }),
 )
 /** Kinds that the other interface takes the place of. */
-const replaced: Readonly<Record<Interface, string>> = { 'gateway-api': 'TrafficSplit', smi: 'HTTPRoute' }
+const replaced: Readonly<Record<Interface, readonly string[]>> = {
+  'gateway-api': ['TrafficSplit'],
+  smi: ['HTTPRoute', 'TCPRoute'],
+}
 
 function plain(rules: OutboundRules): unknown {
   if (rules.kind === 'tcp') return rules
@@ -81,13 +84,15 @@ describe('osm migrate policy', () => {
     ['gateway-api', 'shares.in'],
     ['gateway-api', 'matches.in'],
     ['gateway-api', 'both.in'],
+    ['gateway-api', 'connections.in'],
     ['smi', 'rules.in'],
+    ['smi', 'connections.in'],
   ] as const)('to %s: changes no route of a client in %s', async (to, name) => {
     const text = readFileSync(join(pairs[to], `${name}.yaml`), 'utf8')
     const { printed } = await migrate(to, text)
     const before = await routing()
     const kept = parseAllDocuments(text).map((document) => document.toJS() as { readonly kind: string })
-    const rest = kept.filter(({ kind }) => kind !== replaced[to]).map((object) => stringify(object))
+    const rest = kept.filter(({ kind }) => !replaced[to].includes(kind)).map((object) => stringify(object))
     writeFileSync(join(folder, 'in.yaml'), rest.join('---\n'))
     expect(await routing()).not.toEqual(before)
     writeFileSync(join(folder, 'routes.yaml'), printed)

@@ -19,7 +19,7 @@ interface MigrateFlags {
 export function addMigratePolicy(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('policy'))
-    .description('print HTTPRoutes that do what TrafficSplits do, or the reverse; changes nothing')
+    .description('print HTTPRoutes and TCPRoutes that do what TrafficSplits do, or the reverse; changes nothing')
     .argument('[folder]', 'folder of YAML files; the mesh of a cluster if absent')
     .addOption(
       new Option('--to <interface>', 'interface to translate to').choices(['gateway-api', 'smi']).makeOptionMandatory(),
@@ -29,12 +29,14 @@ export function addMigratePolicy(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-Each port of a Service with TrafficSplits gets one HTTPRoute. It has the backends and the HTTPRouteGroups of the TrafficSplits, and sends
-all other requests to the Service itself. TrafficTargets and their HTTPRouteGroups stay: they grant access. Where an HTTPRoute is
-attached, TrafficSplits have no effect, so apply the HTTPRoutes first and delete the TrafficSplits then.
+Each HTTP port of a Service with TrafficSplits gets one HTTPRoute. It has the backends and the HTTPRouteGroups of the TrafficSplits, and
+sends all other requests to the Service itself. Each other port gets a TCPRoute, if one of the TrafficSplits has no matches.
+TrafficTargets and their HTTPRouteGroups stay: they grant access. Where a route is attached, TrafficSplits have no effect, so apply the
+routes first and delete the TrafficSplits then.
 
-With --to smi, each match of the HTTPRoutes of a Service becomes a TrafficSplit with an HTTPRouteGroup. Delete the HTTPRoutes first then.
-What TrafficSplits cannot say is left out: filters, timeouts, query parameters, other namespaces.
+With --to smi, each match of the HTTPRoutes of a Service becomes a TrafficSplit with an HTTPRouteGroup, and its TCPRoutes become a
+TrafficSplit for all of its ports. Delete the routes first then. What TrafficSplits cannot say is left out: filters, timeouts, query
+parameters, other namespaces.
 
 Objects are written to standard output, and what they cannot say to standard error. The exit code is 1 if there is an error among
 that, and 0 if there are only warnings.

@@ -103,6 +103,33 @@ spec:
   rules: [{ kind: HTTPRouteGroup, name: reading, matches: [books] }]
 `
 
+const tlsRoute = `apiVersion: v1
+kind: Service
+metadata: { name: secured, namespace: shop }
+spec: { selector: { app: named }, ports: [{ name: https-web, port: 443, targetPort: 8443 }] }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: TLSRoute
+metadata: { name: secured, namespace: shop }
+spec:
+  parentRefs: [{ group: '', kind: Service, name: secured }]
+  hostnames: ['*.example.com']
+  rules: [{ backendRefs: [{ name: secured, port: 443 }] }]
+---
+apiVersion: specs.smi-spec.io/v1alpha4
+kind: TCPRoute
+metadata: { name: any, namespace: shop }
+spec: {}
+---
+apiVersion: access.smi-spec.io/v1alpha3
+kind: TrafficTarget
+metadata: { name: connects, namespace: shop }
+spec:
+  destination: { kind: ServiceAccount, name: named }
+  sources: [{ kind: ServiceAccount, name: buyer }]
+  rules: [{ kind: TCPRoute, name: any }]
+`
+
 describe('osm policy can, inside the mesh', () => {
   const folder = mkdtempSync(join(tmpdir(), 'osm-policy-can-'))
 
@@ -131,6 +158,22 @@ describe('osm policy can, inside the mesh', () => {
         '',
       ],
     })
+  })
+
+  it('takes the server name of a TLS connection for TLSRoutes', async () => {
+    writeFileSync(join(folder, 'tls-route.yaml'), tlsRoute)
+    const to = async (...args: readonly string[]) => {
+      const { code, lines } = await can('shop/buyer', 'shop/secured', ...args)
+      return [code, lines.slice(0, 2).join('\n')]
+    }
+    expect(await to('--sni', 'store.example.com')).toEqual([0, 'ALLOWED\n  ✓ shop/secured, served by shop/named'])
+    const [code, words] = await to('--sni', 'example.com')
+    expect([code, words]).toEqual([
+      1,
+      expect.stringContaining('no TLSRoute of the port has the server name example.com'),
+    ])
+    expect((await to())[0]).toBe(1)
+    rmSync(join(folder, 'tls-route.yaml'))
   })
 
   it('says what a rule lacks for the request, and whom it does not name', async () => {

@@ -50,7 +50,11 @@ export function addPolicyCan(parent: Command, host: CommandHost): void {
     .addOption(stateOption())
     .option('-H, --header <header>', "header of the request, as 'name: value'; may be repeated", parseHeader)
     .option('--principal <name>', 'name in the certificate of an outside caller; may be repeated', addName)
-    .option('--sni <name>', 'TLS server name (SNI) of an outside caller', parseName)
+    .option(
+      '--sni <name>',
+      'TLS server name (SNI): of an outside caller, or of a connection to a port with TLSRoutes',
+      parseName,
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',
@@ -68,6 +72,7 @@ Examples:
   osm policy can shop/buyer catalogue.example.com GET /books
   osm policy can shop/buyer https://pay.example.com
   osm policy can shop/buyer 198.51.100.7:3306
+  osm policy can shop/buyer shop/front:8443 --sni store.example.com
   osm policy can 203.0.113.9 shop/store GET /books
   osm policy can service:edge/gateway shop/store --principal gateway.example.com --sni store.example.com`,
     )

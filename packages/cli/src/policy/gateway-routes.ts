@@ -1,5 +1,5 @@
 import {
-  dialledPorts,
+  type GatewayRouteKind,
   type HTTPRouteMatch,
   type HTTPMatch,
   type KindMap,
@@ -12,8 +12,8 @@ import {
 } from '@osm-ts/core'
 
 import type { CliErrorCode } from '../errors.js'
-import { type HttpPort, httpPorts } from './http-ports.js'
 import { reorderedMatches, type OrderedMatch } from './route-order.js'
+import { bytePorts, fittingPort, httpPorts, type RoutedPort } from './routed-ports.js'
 
 type Split = KindMap['TrafficSplit']
 type Service = KindMap['Service']
@@ -26,10 +26,10 @@ const MAX_BACKENDS = 16
 const MAX_WEIGHT = 1_000_000
 const MAX_PATH_LENGTH = 1_024
 
-/** An HTTPRoute that does what TrafficSplits do at one port of a Service. */
+/** An HTTPRoute or a TCPRoute that does what TrafficSplits do at one port of a Service. */
 export interface RouteManifest {
   readonly apiVersion: 'gateway.networking.k8s.io/v1'
-  readonly kind: 'HTTPRoute'
+  readonly kind: 'HTTPRoute' | 'TCPRoute'
   readonly metadata: { readonly name: string; readonly namespace: string }
   readonly spec: {
     readonly parentRefs: readonly {
@@ -51,7 +51,7 @@ interface RuleManifest {
 export interface RouteMigration {
   /** Sorted by namespace and name. */
   readonly routes: readonly RouteManifest[]
-  /** What HTTPRoutes cannot say, or say differently. */
+  /** What routes cannot say, or say differently. */
   readonly problems: readonly Problem[]
 }
 
@@ -61,7 +61,7 @@ export interface SplitMesh {
   readonly locate: SnapshotFeed['locate']
 }
 
-/** Translates the TrafficSplits of a namespace, or of all, to HTTPRoutes. The TrafficSplits apply as the controller applies them. */
+/** Translates the TrafficSplits of a namespace, or of all, to HTTPRoutes, and to TCPRoutes for ports without HTTP. The TrafficSplits apply as the controller applies them. */
 export function routesOfSplits(mesh: SplitMesh, namespace?: string): RouteMigration {
   const { snapshot } = mesh
   const splits =
@@ -111,44 +111,57 @@ class ApexMigration {
         this.#report(split, 'OSM_CLI_ROUTE_REFERENCE', 'spec.service', `there is no Service ${namespace}/${name}`)
       return []
     }
-    const ports = httpPorts(apex)
-    this.#reportOthers(apex)
-    return ports.flatMap((port) => {
-      const own = ports.length === 1 ? name : `${name}-${port.port}`
-      return this.#routeOf(apex, port, own)
-    })
+    const named = (
+      ports: readonly RoutedPort[],
+      routeOf: (port: RoutedPort, own: string) => readonly RouteManifest[],
+    ): readonly RouteManifest[] =>
+      ports.flatMap((port) => routeOf(port, ports.length === 1 ? name : `${name}-${port.port}`))
+    return [
+      ...named(httpPorts(apex), (port, own) => this.#routeOf(apex, port, own)),
+      ...named(bytePorts(apex), (port, own) => this.#connectionRouteOf(apex, port, own)),
+    ]
   }
 
-  /** Ports that an HTTPRoute cannot be attached to. */
-  #reportOthers(apex: Service): void {
-    const http = new Set(httpPorts(apex).map(({ port }) => port))
-    const others = dialledPorts(apex).filter(({ port }) => !http.has(port))
-    if (others.length === 0) return
-    const numbers = others.map(({ port }) => port).join(', ')
-    for (const split of this.#splits)
-      if ((split.spec.matches ?? []).length === 0)
-        this.#report(
-          split,
-          'OSM_CLI_ROUTE_PROTOCOL',
-          'spec.service',
-          `ports without HTTP have no HTTPRoute: keep the TrafficSplit for ${numbers}`,
-        )
-  }
-
-  #routeOf(apex: Service, port: HttpPort, wanted: string): readonly RouteManifest[] {
+  /** Connections have nothing to be matched by: the split without matches is about them. */
+  #connectionRouteOf(apex: Service, port: RoutedPort, wanted: string): readonly RouteManifest[] {
     const { namespace, name } = apex.metadata
-    const [split] = this.#splits
-    if (split === undefined) return []
-    const { snapshot } = this.#mesh
-    const attached = [
-      ...snapshot.byNamespace('HTTPRoute', namespace),
-      ...snapshot.byNamespace('GRPCRoute', namespace),
-    ].find(({ spec }) => spec.parentRefs.some((parent) => isParent(parent, apex, port.port)))
-    if (attached !== undefined) {
-      const message = `${attached.kind} ${namespace}/${attached.metadata.name} is attached to port ${port.port} already, and holds`
-      this.#report(split, 'OSM_CLI_ROUTE_TAKEN', 'spec.service', message)
+    const split = this.#splits.find(({ spec }) => (spec.matches ?? []).length === 0)
+    if (split === undefined || this.#isTaken(split, apex, port, ['GatewayTCPRoute', 'TLSRoute'])) return []
+    const backendRefs = this.#backendsOf(split, port, bytePorts, 'port without HTTP')
+    if (backendRefs.length === 0) return []
+    if (isTooLarge([{ backendRefs }])) {
+      const message = `at port ${port.port}, a TCPRoute takes at most ${MAX_BACKENDS} backends, and weights up to ${MAX_WEIGHT}`
+      this.#report(split, 'OSM_CLI_ROUTE_LIMIT', 'spec.backends', message)
       return []
     }
+    const isNamed = this.#mesh.snapshot.get('GatewayTCPRoute', namespace, wanted) !== undefined
+    return [
+      {
+        apiVersion: 'gateway.networking.k8s.io/v1',
+        kind: 'TCPRoute',
+        metadata: { name: isNamed ? `${wanted}-split` : wanted, namespace },
+        spec: { parentRefs: [{ group: '', kind: 'Service', name, port: port.port }], rules: [{ backendRefs }] },
+      },
+    ]
+  }
+
+  /** True, with a warning, if a route of such a kind is attached to the port. */
+  #isTaken(split: Split, apex: Service, port: RoutedPort, kinds: readonly GatewayRouteKind[]): boolean {
+    const { namespace } = apex.metadata
+    const attached = kinds
+      .flatMap((kind): readonly KindMap[GatewayRouteKind][] => this.#mesh.snapshot.byNamespace(kind, namespace))
+      .find(({ spec }) => spec.parentRefs.some((parent) => isParent(parent, apex, port)))
+    if (attached === undefined) return false
+    const message = `${attached.kind} ${namespace}/${attached.metadata.name} is attached to port ${port.port} already, and holds`
+    this.#report(split, 'OSM_CLI_ROUTE_TAKEN', 'spec.service', message)
+    return true
+  }
+
+  #routeOf(apex: Service, port: RoutedPort, wanted: string): readonly RouteManifest[] {
+    const { namespace, name } = apex.metadata
+    const [split] = this.#splits
+    if (split === undefined || this.#isTaken(split, apex, port, ['HTTPRoute', 'GRPCRoute'])) return []
+    const { snapshot } = this.#mesh
     const parts = this.#splits.flatMap((each) => this.#rulesOf(each, port))
     if (parts.length === 0) return []
     for (const { split: later, field } of reorderedMatches(parts.flatMap(({ ordered }) => ordered)))
@@ -179,8 +192,8 @@ class ApexMigration {
     ]
   }
 
-  #rulesOf(split: Split, apexPort: HttpPort): readonly SplitRule[] {
-    const backendRefs = this.#backendsOf(split, apexPort)
+  #rulesOf(split: Split, apexPort: RoutedPort): readonly SplitRule[] {
+    const backendRefs = this.#backendsOf(split, apexPort, httpPorts, 'HTTP port')
     if (backendRefs.length === 0) return []
     if ((split.spec.matches ?? []).length === 0) return [{ rule: { backendRefs }, ordered: [] }]
     const ordered = this.#matchesOf(split)
@@ -189,7 +202,12 @@ class ApexMigration {
   }
 
   /** Each backend on its port of the same number, else on the one of the same name. */
-  #backendsOf(split: Split, apexPort: HttpPort): RuleManifest['backendRefs'] {
+  #backendsOf(
+    split: Split,
+    apexPort: RoutedPort,
+    portsOf: typeof httpPorts,
+    what: string,
+  ): RuleManifest['backendRefs'] {
     const { namespace } = split.metadata
     return split.spec.backends.flatMap(({ service: name, weight }, index) => {
       const field = `spec.backends[${index}].service`
@@ -199,12 +217,8 @@ class ApexMigration {
       }
       const service = this.#mesh.snapshot.get('Service', namespace, name)
       if (service === undefined) return lost(`there is no Service ${namespace}/${name}`)
-      const ports = httpPorts(service)
-      const port =
-        ports.find((candidate) => candidate.port === apexPort.port) ??
-        ports.find((candidate) => candidate.name !== undefined && candidate.name === apexPort.name)
-      if (port === undefined)
-        return lost(`Service ${namespace}/${name} has no HTTP port that fits port ${apexPort.port}`)
+      const port = fittingPort(portsOf(service), apexPort)
+      if (port === undefined) return lost(`Service ${namespace}/${name} has no ${what} that fits port ${apexPort.port}`)
       return [{ name, port: port.port, weight }]
     })
   }
@@ -237,14 +251,19 @@ class ApexMigration {
   }
 }
 
-function isParent(parent: KindMap['HTTPRoute']['spec']['parentRefs'][number], service: Service, port: number): boolean {
-  const { group, kind, namespace = service.metadata.namespace, name, port: number = port } = parent
+function isParent(
+  parent: KindMap['HTTPRoute']['spec']['parentRefs'][number],
+  service: Service,
+  port: RoutedPort,
+): boolean {
+  const { group, kind, namespace = service.metadata.namespace, name, port: number = port.port } = parent
   return (
     group === '' &&
     kind === 'Service' &&
     namespace === service.metadata.namespace &&
     name === service.metadata.name &&
-    number === port
+    number === port.port &&
+    (parent.sectionName ?? port.name) === port.name
   )
 }
 

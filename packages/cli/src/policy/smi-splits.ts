@@ -1,29 +1,22 @@
-import { type HTTPRouteMatch, type KindMap, objectKey, objectRef, type Problem, type Snapshot } from '@osm-ts/core'
+import type { HTTPRouteMatch, KindMap, Problem, Snapshot } from '@osm-ts/core'
 
-import type { CliErrorCode } from '../errors.js'
 import type { SplitMesh } from './gateway-routes.js'
-import { type HttpPort, httpPorts } from './http-ports.js'
+import { bytePorts, fittingPort, httpPorts } from './routed-ports.js'
+import { type AttachedConnections, connectionSplit, type SplitManifest as Manifest } from './smi-connection-splits.js'
+import { parentsOf, SplitReport } from './split-report.js'
 
 type Route = KindMap['HTTPRoute']
 type Rule = Route['spec']['rules'][number]
 type Service = KindMap['Service']
 
-interface Manifest {
-  readonly apiVersion: string
-  readonly kind: 'TrafficSplit' | 'HTTPRouteGroup'
-  readonly metadata: { readonly name: string; readonly namespace: string }
-  readonly spec: object
-}
-
 /** Kinds of routes that are not translated, and why. */
 const leftOut = {
   GRPCRoute: 'a TrafficSplit knows no methods of gRPC',
   TLSRoute: 'a TrafficSplit knows no server names',
-  GatewayTCPRoute: 'a TrafficSplit of connections applies to all ports of a Service',
 } as const
 type LeftOut = keyof typeof leftOut
 
-/** What becomes of the HTTPRoutes of a mesh. */
+/** What becomes of the HTTPRoutes and TCPRoutes of a mesh. */
 export interface SplitMigration {
   /** TrafficSplits and the HTTPRouteGroups that they name. */
   readonly objects: readonly Manifest[]
@@ -32,76 +25,46 @@ export interface SplitMigration {
 }
 
 /**
- * Translates the HTTPRoutes of a namespace, or of all, to TrafficSplits: one for each match, whose names are in the order in which matches apply, because
+ * Translates the HTTPRoutes and TCPRoutes of a namespace, or of all, to TrafficSplits: of an HTTPRoute one for each match, whose names are in the order in which matches apply, because
  * TrafficSplits with matches apply in the order of their names.
  */
 export function splitsOfRoutes(mesh: SplitMesh, namespace?: string): SplitMigration {
   const { snapshot } = mesh
-  const list = <K extends LeftOut | 'HTTPRoute'>(kind: K): readonly KindMap[K][] =>
+  const list = <K extends LeftOut | 'HTTPRoute' | 'GatewayTCPRoute'>(kind: K): readonly KindMap[K][] =>
     namespace === undefined ? snapshot.list(kind) : snapshot.byNamespace(kind, namespace)
-  const report = new Report(mesh)
+  const report = new SplitReport(mesh)
   for (const [kind, why] of Object.entries(leftOut) as [LeftOut, string][])
     for (const route of list(kind)) report.error(route, 'OSM_CLI_SPLIT_PARENT', 'kind', `${why}; the route is left out`)
   const services = new Map<string, Attached>()
+  const attachedTo = (service: Service): Attached => {
+    const key = `${service.metadata.namespace}/${service.metadata.name}`
+    const attached = services.get(key) ?? { service, routes: [], connections: [] }
+    services.set(key, attached)
+    return attached
+  }
   for (const route of list('HTTPRoute'))
-    for (const { service, ports } of parentsOf(snapshot, route, report)) {
-      const key = `${service.metadata.namespace}/${service.metadata.name}`
-      const attached = services.get(key) ?? { service, routes: [] }
-      services.set(key, { service, routes: [...attached.routes, { route, ports }] })
-    }
-  const objects = [...services.values()].flatMap((attached) => objectsOf(snapshot, attached, report))
+    for (const { service, ports } of parentsOf(snapshot, route, httpPorts, report))
+      attachedTo(service).routes.push({ route, ports })
+  for (const route of list('GatewayTCPRoute'))
+    for (const { service, ports } of parentsOf(snapshot, route, bytePorts, report))
+      attachedTo(service).connections.push({ route, ports })
+  const objects = [...services.values()].flatMap((attached): readonly Manifest[] => {
+    const { service, routes, connections } = attached
+    const requests = objectsOf(snapshot, attached, report)
+    const split = requests.find(({ kind, spec }) => kind === 'TrafficSplit' && !('matches' in spec))
+    const [first] = routes
+    const whole = split === undefined || first === undefined ? undefined : { split, route: first.route }
+    const own = connectionSplit(snapshot, { service, routes: connections, whole }, report)
+    return own === undefined ? requests : [...requests, own]
+  })
   return { objects, problems: report.problems }
 }
 
-/** HTTPRoutes of a Service. */
+/** Routes of a Service. */
 interface Attached {
   readonly service: Service
-  readonly routes: readonly { readonly route: Route; readonly ports: readonly number[] }[]
-}
-
-class Report {
-  readonly problems: Problem[] = []
-  readonly #mesh: SplitMesh
-
-  constructor(mesh: SplitMesh) {
-    this.#mesh = mesh
-  }
-
-  error(route: Route | KindMap[LeftOut], code: CliErrorCode, field: string, message: string): void {
-    const origin = this.#mesh.locate(objectKey(route), field)
-    const object = objectRef(route)
-    this.problems.push({ code, severity: 'error', message, object, field, ...(origin && { origin }) })
-  }
-}
-
-/** Services of the own namespace. TrafficSplits of other namespaces have no effect, and each applies to all ports of HTTP. */
-function parentsOf(snapshot: Snapshot, route: Route, report: Report) {
-  const { namespace: own } = route.metadata
-  const found = new Map<string, { readonly service: Service; readonly ports: Set<number> }>()
-  for (const [index, parent] of route.spec.parentRefs.entries()) {
-    const { group, kind, namespace = own, name, port, sectionName } = parent
-    if (group !== '' || kind !== 'Service') continue
-    const lost = (message: string): void => {
-      report.error(
-        route,
-        'OSM_CLI_SPLIT_PARENT',
-        `spec.parentRefs[${index}]`,
-        `${message}; the route is left out there`,
-      )
-    }
-    const service = snapshot.get('Service', namespace, name)
-    if (namespace !== own) lost('a TrafficSplit applies to all clients, not to those of one namespace')
-    else if (service === undefined) lost(`there is no Service ${namespace}/${name}`)
-    else {
-      const ports = httpPorts(service).filter(
-        (each) => each.port === (port ?? each.port) && each.name === (sectionName ?? each.name),
-      )
-      const known = found.get(name) ?? { service, ports: new Set<number>() }
-      for (const each of ports) known.ports.add(each.port)
-      found.set(name, known)
-    }
-  }
-  return [...found.values()].map(({ service, ports }) => ({ service, ports: [...ports] }))
+  readonly routes: { readonly route: Route; readonly ports: readonly number[] }[]
+  readonly connections: AttachedConnections[]
 }
 
 /** A match in the order in which matches apply. */
@@ -113,7 +76,7 @@ interface Ranked {
   readonly rank: readonly number[]
 }
 
-function objectsOf(snapshot: Snapshot, { service, routes }: Attached, report: Report): readonly Manifest[] {
+function objectsOf(snapshot: Snapshot, { service, routes }: Attached, report: SplitReport): readonly Manifest[] {
   const { name, namespace } = service.metadata
   const all = httpPorts(service)
   const whole = routes.filter(({ route, ports }) => {
@@ -197,7 +160,7 @@ function backendsOf(
   snapshot: Snapshot,
   service: Service,
   { route, rule, field }: Ranked,
-  report: Report,
+  report: SplitReport,
 ): readonly { readonly service: string; readonly weight: number }[] {
   const at = field.replace(/\.matches\[\d+\]$/, '')
   const lost = (where: string, message: string): readonly [] => {
@@ -220,7 +183,7 @@ function backendsOf(
     if (own.length > 0) return lost(`${where}.filters`, 'a backend of a TrafficSplit has no filters')
     const found = snapshot.get('Service', namespace, name)
     if (found === undefined) return lost(where, `there is no Service ${namespace}/${name}, whose share is an error`)
-    const wrong = httpPorts(service).find((apex) => portFor(found, apex) !== port)
+    const wrong = httpPorts(service).find((apex) => fittingPort(httpPorts(found), apex)?.port !== port)
     if (wrong !== undefined)
       return lost(
         `${where}.port`,
@@ -231,16 +194,8 @@ function backendsOf(
   return fit.length === backendRefs.length ? fit : []
 }
 
-/** The port of a backend that a TrafficSplit calls: that of the same number, else the one of the same name. */
-function portFor(backend: Service, apex: HttpPort): number | undefined {
-  const ports = httpPorts(backend)
-  const found =
-    ports.find(({ port }) => port === apex.port) ?? ports.find(({ name }) => name !== undefined && name === apex.name)
-  return found?.port
-}
-
 /** Undefined, with a problem, if an HTTPRouteGroup cannot say which requests are meant; empty for all. */
-function groupMatch({ route, match, field }: Ranked, report: Report): object | undefined {
+function groupMatch({ route, match, field }: Ranked, report: SplitReport): object | undefined {
   const { path, method, headers = [], queryParams = [] } = match
   if (queryParams.length > 0) {
     const message = 'an HTTPRouteGroup does not look at queries; the requests are left out'

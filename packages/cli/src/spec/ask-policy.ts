@@ -14,6 +14,12 @@ interface AskedRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** The same inside the mesh. */
+interface AskedInside extends AskedRequest {
+  /** Server name of a TLS connection, for ports with TLSRoutes. */
+  readonly serverName: string | undefined
+}
+
 /** What `osm policy can` is asked. */
 export interface PolicyQuestion {
   readonly from: Caller
@@ -21,7 +27,7 @@ export interface PolicyQuestion {
   readonly request: AskedRequest
   /** Names in the certificate of a caller outside the mesh. */
   readonly principals?: readonly string[] | undefined
-  /** Server name that a caller outside requests over TLS. */
+  /** Server name that the caller requests over TLS. */
   readonly serverName?: string | undefined
 }
 
@@ -38,8 +44,10 @@ export async function askPolicy(
   { from, to, request, principals: principal = [], serverName: sni }: PolicyQuestion,
 ): Promise<PolicyAnswer | string> {
   if (from.kind === 'workload') {
-    if (principal.length > 0 || sni !== undefined) return '--principal and --sni are for callers outside the mesh'
-    return to.kind === 'service' ? askInside(loaded, from, to, request) : askHost(loaded, from, to, request)
+    if (principal.length > 0) return '--principal is for callers outside the mesh'
+    return to.kind === 'service'
+      ? askInside(loaded, from, to, { ...request, serverName: sni })
+      : askHost(loaded, from, to, { ...request, serverName: sni })
   }
   if (to.kind === 'outside')
     return 'for callers outside the mesh, the destination must be a service: <namespace>/<service>'
@@ -58,7 +66,7 @@ async function askInside(
   loaded: MeshModel,
   from: NamedThing,
   { namespace, name, port }: CalledService,
-  request: AskedRequest,
+  { serverName, ...request }: AskedInside,
 ): Promise<PolicyAnswer> {
   const service = { namespace, name }
   const object = loaded.snapshot.get('Service', namespace, name)
@@ -72,6 +80,7 @@ async function askInside(
     to: { namespace, name },
     ...request,
     ...(port !== undefined && { port }),
+    ...(serverName !== undefined && { serverName }),
   })
   return { json: decision, allowed: decision.allowed, lines: (style) => renderDecision(decision, loaded, style) }
 }
@@ -81,12 +90,14 @@ async function askHost(
   loaded: MeshModel,
   from: NamedThing,
   to: CalledHost,
-  request: AskedRequest,
-): Promise<PolicyAnswer> {
+  asked: AskedInside,
+): Promise<PolicyAnswer | string> {
   const boundary = await boundaryOf(loaded)
   const service = boundary.serviceNamed(to.host, from.namespace)
   if (service !== undefined)
-    return askInside(loaded, from, { ...service, ...(to.port !== undefined && { port: to.port }) }, request)
+    return askInside(loaded, from, { ...service, ...(to.port !== undefined && { port: to.port }) }, asked)
+  const { serverName, ...request } = asked
+  if (serverName !== undefined) return '--sni is not for destinations outside the mesh: name the host'
   return showBoundary(boundary.askEgress(accountOf(loaded.snapshot, from), to, request))
 }
 

@@ -17,6 +17,8 @@ export interface AccessQuestion {
   readonly method?: string
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Server name that TLS asks for. Of account only on ports with TLSRoutes. */
+  readonly serverName?: string
 }
 
 /** The rule that lets a request in. */

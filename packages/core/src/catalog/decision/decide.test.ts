@@ -183,6 +183,49 @@ describe('decide on splits, accounts and modes', () => {
     expect(own.decisions.map(({ service }) => service.name)).toEqual(['archive', 'database'])
   })
 
+  it('closes connections by a TCPRoute whose weights are all 0', () => {
+    const fixture = new MeshFixture()
+    const text = readFileSync(new URL('../testdata/in/gateway-tcp-route.yaml', import.meta.url), 'utf8')
+    fixture.apply(objectsOf(text, 'mesh.yaml'))
+    fixture.apply(
+      objectsOf(
+        `apiVersion: gateway.networking.k8s.io/v1
+kind: TCPRoute
+metadata: { name: 0-none, namespace: shop, creationTimestamp: "2020-01-01T00:00:00Z" }
+spec:
+  parentRefs: [{ group: "", kind: Service, name: database, port: 5432 }]
+  rules: [{ backendRefs: [{ name: database, port: 5432, weight: 0 }] }]
+`,
+        'none.yaml',
+      ),
+    )
+    const decision = ask(fixture, 'shop/client', 'shop/database', { port: 5432 })
+    expect(decision).toMatchObject({ allowed: false, decisions: [], answer: { status: 'closed' } })
+  })
+
+  it('follows TLSRoutes by the server name, and shows all backends without one', () => {
+    const shop = mesh('tls-route')
+    const backends = (serverName?: string) => {
+      const more = serverName === undefined ? {} : { serverName }
+      const { decisions, answer } = ask(shop, 'shop/client', 'shop/secured', { port: 443, ...more })
+      return [decisions.map(({ service }) => service.name), answer?.reason]
+    }
+    const unusable = 'a backend of the route cannot be used'
+    expect(backends('b.example')).toEqual([['first', 'second'], unusable])
+    expect(backends('A.example')).toEqual([['first', 'second'], unusable])
+    // The longest wildcard, then a shorter one.
+    expect(backends('x.a.example')).toEqual([['first', 'second'], unusable])
+    expect(backends('x.example')).toEqual([['second'], undefined])
+    expect(backends('example')).toEqual([[], 'no TLSRoute of the port has the server name example'])
+    expect(backends()).toEqual([
+      ['first', 'second'],
+      'connections go by their server name, and those of other names nowhere',
+    ])
+    // Elsewhere a server name makes no difference.
+    const elsewhere = (more: object) => ask(shop, 'shop/client', 'shop/secured', { port: 5432, ...more })
+    expect(elsewhere({ serverName: 'example' })).toEqual(elsewhere({}))
+  })
+
   it('says so when the answer differs between accounts behind one service', () => {
     const decision = ask(mesh('several-services'), 'shop/guest', 'shop/front', { port: 80 })
     expect(decision.decisions.map(({ account: { name }, allowed }) => [name, allowed])).toEqual([

@@ -45,7 +45,7 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
   const sent = sentRequest(question)
   const client = new PolicySides(computation).client(from, { ...to, port: port.port })
   const { upstreams, answer: own }: CallerSide =
-    client === undefined ? { upstreams: [] } : callerSide(client.outbound, sent)
+    client === undefined ? { upstreams: [] } : callerSide(client.outbound, sent, question.serverName)
   // A sidecar without a route to the service knows none of its rules.
   const answer = client?.hasRoute === true ? own : undefined
   const arrivals = upstreams.flatMap(({ upstream: id, request }): readonly Arrival[] => {

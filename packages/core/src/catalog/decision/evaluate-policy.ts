@@ -28,34 +28,65 @@ export interface CallerSide {
   readonly answer?: CallerAnswer
 }
 
-/** What the sidecar of a caller does with a request. */
-export function callerSide({ rules }: OutboundPart, request: MatchableRequest): CallerSide {
-  const sendsTo = ({ weight }: { readonly weight: number }): boolean => weight > 0
-  if (rules.kind === 'tcp') {
-    const upstreams = rules.targets.filter(sendsTo).map(({ upstream }) => ({ upstream, request }))
-    if (rules.serverNameRoutes !== undefined) {
-      const named = rules.serverNameRoutes.flatMap(({ targets }) => targets).filter(sendsTo)
-      const all = new Set([...named.map(({ upstream }) => upstream), ...upstreams.map(({ upstream }) => upstream)])
-      return {
-        upstreams: [...all].map((upstream) => ({ upstream, request })),
-        answer: { status: 'closed', reason: 'connections go by their server name, and those of other names nowhere' },
-      }
-    }
-    if (rules.errorWeight === undefined) return { upstreams }
-    return { upstreams, answer: { status: 'closed', reason: 'a backend of the route cannot be used' } }
-  }
+/**
+ * What the sidecar of a caller does with a request.
+ *
+ * @param serverName - that a TLS connection asks for; without it all server names are meant
+ */
+export function callerSide({ rules }: OutboundPart, request: MatchableRequest, serverName?: string): CallerSide {
+  if (rules.kind === 'tcp') return connectionSide(rules, request, serverName)
   const route = rules.routes.find(({ match }) => matchesRoute(match, request))
   if (route === undefined) return { upstreams: [], answer: { status: 404, reason: 'no rule matches the request' } }
   const { redirect, errorWeight = 0, errorStatus = 500, targets } = route
   if (redirect !== undefined)
     return { upstreams: [], answer: { status: redirect.status, reason: 'the rule redirects requests' } }
-  const upstreams = targets.filter(sendsTo).map((target) => ({
+  const upstreams = targets.filter(getsTraffic).map((target) => ({
     upstream: target.upstream,
     request: changedRequest(request, route, target),
   }))
   if (errorWeight === 0) return { upstreams }
   const reason = errorStatus === 503 ? 'a backend has no workloads' : 'the rule has no backend that it may use'
   return { upstreams, answer: { status: errorStatus, reason } }
+}
+
+type ConnectionRules = Extract<OutboundPart['rules'], { readonly kind: 'tcp' }>
+
+/** What the sidecar of a caller does with a connection. */
+function connectionSide(rules: ConnectionRules, request: MatchableRequest, serverName: string | undefined): CallerSide {
+  const { serverNameRoutes, targets } = rules
+  const toUpstreams = (shares: ConnectionRules['targets']): readonly ChosenUpstream[] =>
+    [...new Set(shares.filter(getsTraffic).map(({ upstream }) => upstream))].map((upstream) => ({ upstream, request }))
+  if (serverNameRoutes !== undefined && serverName === undefined)
+    return {
+      upstreams: toUpstreams([...serverNameRoutes.flatMap((route) => route.targets), ...targets]),
+      answer: { status: 'closed', reason: 'connections go by their server name, and those of other names nowhere' },
+    }
+  const named =
+    serverName === undefined ? undefined : routeOfServerName(serverNameRoutes ?? [], serverName.toLowerCase())
+  if (serverNameRoutes !== undefined && named === undefined) {
+    const reason = `no TLSRoute of the port has the server name ${serverName ?? ''}`
+    return { upstreams: toUpstreams(targets), answer: { status: 'closed', reason } }
+  }
+  const { targets: shares, errorWeight } = named ?? rules
+  const upstreams = toUpstreams(shares)
+  if (errorWeight === undefined) return { upstreams }
+  return { upstreams, answer: { status: 'closed', reason: 'a backend of the route cannot be used' } }
+}
+
+/** The route of a name itself, else of the longest wildcard that it is below. */
+function routeOfServerName(routes: NonNullable<ConnectionRules['serverNameRoutes']>, name: string) {
+  const closeness = ({ serverNames }: (typeof routes)[number]): number =>
+    Math.max(
+      ...serverNames.map((known) =>
+        known === name ? Infinity : known.startsWith('*.') && name.endsWith(known.slice(1)) ? known.length : 0,
+      ),
+    )
+  const [closest] = [...routes].sort((a, b) => closeness(b) - closeness(a))
+  return closest === undefined || closeness(closest) === 0 ? undefined : closest
+}
+
+function getsTraffic({ weight }: { readonly weight: number }): boolean {
+  return weight > 0
 }
 
 function changedRequest(

@@ -144,5 +144,7 @@ function sharesOf(context: Context, backends: readonly ConnectionBackend[]): Con
     shares.set(key, { upstream, weight: (shares.get(key)?.weight ?? 0) + weight })
   }
   const targets = [...shares].sort(([a], [b]) => compareText(a, b)).map(([, share]) => share)
+  // Without any share, connections are closed as well.
+  if (errorWeight === 0 && targets.every(({ weight }) => weight === 0)) return { targets, errorWeight: 1 }
   return errorWeight === 0 ? { targets } : { targets, errorWeight }
 }
