@@ -113,8 +113,10 @@ const withoutJaeger = process.env.OSM_JAEGER ? [] : ['/e2e/dataplane/jaeger\\.te
 const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
 // And of a cert-manager.
 const withoutCertManager = process.env.OSM_CERT_MANAGER ? [] : ['/e2e/api/cert-manager\\.test\\.ts$']
-// And of the conformance suite of the Gateway API.
-const withoutGatewayApi = process.env.OSM_GATEWAY_API ? [] : ['/e2e/cluster/tests/gateway-api\\.test\\.ts$']
+// And of the conformance suite of the Gateway API, which comes with the definitions.
+const withoutGatewayApi = process.env.OSM_GATEWAY_API
+  ? []
+  : ['/e2e/cluster/tests/gateway-api\\.test\\.ts$', '/e2e/api/gateway-routes\\.test\\.ts$']
 const files = tiers.get(tier)
 if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 

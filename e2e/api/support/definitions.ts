@@ -14,7 +14,7 @@ export interface AnyDefinition extends KubernetesManifest {
     readonly versions: readonly {
       readonly name: string
       readonly storage: boolean
-      readonly subresources?: object
+      readonly subresources?: { readonly status?: object }
     }[]
   }
 }
@@ -56,7 +56,7 @@ export async function untilServed(
 ): Promise<void> {
   const version = spec.versions.find(({ storage }) => storage)
   const { plural } = spec.names
-  const expected = version?.subresources === undefined ? [plural] : [plural, `${plural}/status`]
+  const expected = version?.subresources?.status === undefined ? [plural] : [plural, `${plural}/status`]
   for (;;) {
     const { conditions } = await liveDefinition(api, metadata.name, signal)
     const path = `/apis/${spec.group}/${version?.name ?? ''}`
