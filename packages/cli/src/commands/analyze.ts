@@ -12,7 +12,7 @@ import { outputOption, toJson } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { debugApiOf, meshSourceHelp, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
+import { debugApiOf, meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 
 type Threshold = Problem['severity'] | 'never'
@@ -47,7 +47,7 @@ Files are analyzed with the code of the controller and the injector, pod templat
 For a running mesh, the controller is also asked what proxies refused, which drivers fail and which certificates expire.
 
 An object keeps findings to itself with the annotation openservicemesh.io/suppress-findings: <code>,<code>.
-${meshSourceHelp}
+${meshSourceHelpByCluster}
 
 Examples:
   osm analyze

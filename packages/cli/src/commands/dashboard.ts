@@ -5,7 +5,7 @@ import type { AddOnName } from '../dashboard/forward-add-on.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
 import type { CommandHost } from './cli-command.js'
-import { meshSourceHelp, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
+import { meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 
 interface DashboardFlags extends MeshSourceFlags {
@@ -55,7 +55,7 @@ In a cluster, the controller is read by port-forward, which requires permission 
 Traffic is read from the sidecars, of up to 200 proxies. With --prometheus-url it is read from a Prometheus in place of them.
 With --grafana, --prometheus or --jaeger, the command forwards the port to that add-on of the chart in place of the page. Every user of this machine
 can then reach it.
-${meshSourceHelp}
+${meshSourceHelpByCluster}
 
 Examples:
   osm dashboard

@@ -9,7 +9,7 @@ import type { FolderAssumptions } from '../spec/load-folder.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { meshSourceHelp, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
+import { meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { meshFolder } from './run-options.js'
 import { stateOption } from './state-option.js'
 
@@ -39,7 +39,7 @@ export function addDiff(parent: Command, host: CommandHost): void {
       `
 Nothing is applied. Both answers are computed from the objects of the mesh with the code of the controller. In a folder, every Workload counts as running.
 The exit code is 1 if the change brings errors.
-${meshSourceHelp}
+${meshSourceHelpByCluster}
 
 Examples:
   osm diff -f access.yaml

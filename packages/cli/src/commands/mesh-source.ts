@@ -19,10 +19,17 @@ export type MeshSource =
   | { readonly kind: 'local'; readonly mesh: FoundMesh }
   | { readonly kind: 'cluster'; readonly cluster: Cluster; readonly namespace: string | undefined }
 
-/** What is said about the choice, below the help of each such command. */
-export const meshSourceHelp = `
-With --namespace or a cluster option, the command uses a mesh on Kubernetes. Otherwise it uses the mesh that runs on
+/** What is said about the choice, below the help of each such command with the option of {@link namespaceOption}. */
+export const meshSourceHelp = helpOfChoice('--namespace or a cluster option')
+
+/** The same for the others. */
+export const meshSourceHelpByCluster = helpOfChoice('a cluster option')
+
+function helpOfChoice(options: string): string {
+  return `
+With ${options}, the command uses a mesh on Kubernetes. Otherwise it uses the mesh that runs on
 this machine, or the cluster of the kubeconfig if there is none.`
+}
 
 /** The `--namespace` option. */
 export function namespaceOption(): Option {

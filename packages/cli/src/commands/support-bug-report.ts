@@ -15,7 +15,7 @@ import { type ControlPlane, theControlPlane } from '../kubernetes/control-planes
 import type { DebugApi } from '../state/debug-api.js'
 import type { CommandHost } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { debugApiOf, meshSourceHelp, meshSourceOf, type MeshSource } from './mesh-source.js'
+import { debugApiOf, meshSourceHelpByCluster, meshSourceOf, type MeshSource } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'
 
 interface BugReportFlags extends StateFlags {
@@ -50,7 +50,7 @@ The archive holds index.html, which lists the findings of osm analyze, every fil
 environment variables, private keys, tokens and passwords. Logs of applications are not collected. Look through the files before you pass them on.
 
 What cannot be read is listed with its reason, and the report goes on.
-${meshSourceHelp}
+${meshSourceHelpByCluster}
 
 Examples:
   osm support bug-report --all
