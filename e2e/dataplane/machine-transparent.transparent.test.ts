@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
@@ -13,15 +13,13 @@ import { hasSidecarsHome } from '@osm-ts/standalone/testing'
 
 import { kernelTestObstacle, removeLeftovers, run } from './support/kernel.js'
 import { MachineNetwork } from './support/machine-network.js'
-import { envoyBinary, programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { throughProxy } from './support/traffic.js'
-import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
+import { programs } from './support/mesh.js'
+import { MACHINE_PORT as PORT, osmProgram as osm, storeMesh, TestMachine } from './support/test-machine.js'
+import { account, service, trafficTarget, workload } from './support/yaml.js'
 
-const PORT = 8080
 /** Another port of the machine, which is no business of the mesh. */
 const OWN_PORT = 2222
 const http = { protocol: 'http' }
-const osm = fileURLToPath(new URL('../../packages/cli/dist/osm.mjs', import.meta.url))
 const network = new MachineNetwork('redir', 8)
 const obstacle = kernelTestObstacle()
 const rules = [{ kind: 'HTTPRouteGroup', name: 'any' } as const]
@@ -54,24 +52,16 @@ if (obstacle !== undefined) {
   })
 } else {
   describe('a machine whose connections are redirected', () => {
-    const children: ChildProcess[] = []
     const asked: string[] = []
     const resolver = nameserver(asked)
-    let folder: string
     let state: string
     let hostsFile: string
-    let mesh: TestMesh
+    let machine: TestMachine
     let joined: ChildProcess
-    let said: string
 
-    /** Runs a program of the machine to its end. */
-    function inside(...argv: readonly string[]): { readonly code: number | null; readonly output: string } {
-      const { status, stdout, stderr } = spawnSync('ip', [...network.inside, ...argv], {
-        encoding: 'utf8',
-        timeout: 120_000,
-      })
-      return { code: status, output: status === 0 ? stdout : stderr }
-    }
+    const call = (url: string): string => machine.call(url)
+    const joinArgs = (more: readonly string[] = []) => machine.joinArgs('rack-8', more)
+    const startJoin = (more: readonly string[] = []) => machine.start('rack-8', ['--transparent', ...more])
 
     /** The resolver is part of this process, which must not wait. */
     async function lookUp(name: string): Promise<string> {
@@ -84,68 +74,10 @@ if (obstacle !== undefined) {
       return output.split(/\s/)[0] ?? ''
     }
 
-    /** Status and server of a plain client of the machine that knows nothing of the mesh. */
-    function call(url: string): string {
-      const { code, output } = inside(
-        'curl',
-        '-s',
-        '-m',
-        '10',
-        '-o',
-        '/dev/null',
-        '-w',
-        '%{http_code} %header{server}',
-        url,
-      )
-      return code === 0 ? output.trim() : `curl ${String(code)}`
-    }
-
-    function token(): string {
-      const args = ['machine', 'token', '--state', mesh.stateFolder, '-n', 'shop', '-a', 'store', '-l', 'app=store']
-      return run(process.execPath, [osm, ...args])
-    }
-
-    const joinArgs = (more: readonly string[] = []): readonly string[] => [
-      ...['machine', 'join', mesh.mesh.machinesUrl() ?? '', '--state', state, '--name', 'rack-8'],
-      ...['--port', String(PORT), '--envoy', envoyBinary(), ...more],
-    ]
-
-    function startJoin(more: readonly string[] = []): ChildProcess {
-      const child = spawn('ip', [...network.inside, process.execPath, osm, ...joinArgs(['--transparent', ...more])], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      children.push(child)
-      said = ''
-      child.stderr.setEncoding('utf8').on('data', (piece: string) => (said += piece))
-      return child
-    }
-
-    async function ask(from: string): Promise<string> {
-      const { status, server } = await throughProxy(mesh.proxyOf(from), 'http://store.shop:8080/')
-      return status === 200 ? (server ?? '') : String(status)
-    }
-
-    /** The sidecar of a run that was killed answers too, until another run replaces it. */
-    const untilAnswered = () =>
-      eventually(
-        async () => (said.includes('Ready: callers') ? ask('shop/client') : 'not ready'),
-        (by) => by === 'machine',
-        { what: 'an answer of the machine' },
-      ).catch((error: unknown) => {
-        throw new Error(`osm machine join said: ${said}`, { cause: error })
-      })
-
     /** Rules of ours on the machine, of both families. */
     function rulesLeft(): readonly string[] {
-      const lists = ['iptables-save', 'ip6tables-save'].map((program) => inside(program).output)
+      const lists = ['iptables-save', 'ip6tables-save'].map((program) => machine.inside(program).output)
       return lists.flatMap((text) => text.split('\n')).filter((line) => line.includes('OSM_PROXY_'))
-    }
-
-    async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const ended = once(child, 'exit')
-      child.kill(signal)
-      await ended
     }
 
     const expectNothingLeft = (): void => {
@@ -164,63 +96,32 @@ if (obstacle !== undefined) {
       })
       hostsFile = etc('hosts')
       await new Promise<void>((resolve) => resolver.bind(53, network.mesh, resolve))
-      folder = await mkdtemp(join(tmpdir(), 'osm-machine-'))
-      state = join(folder, 'state')
-      mesh = await startTestMesh(
-        {
-          'mesh.yaml': [
-            meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-            ...['client', 'stranger', 'books', 'store', 'private'].map((name) => account(`shop/${name}`)),
-            routeGroup('shop/any', [{ name: 'any', pathRegex: '.*', methods: ['*'] }]),
-            trafficTarget('shop/store', { to: 'shop/store', from: ['shop/client'], rules }),
-            trafficTarget('shop/books', { to: 'shop/books', from: ['shop/store'], rules }),
-            trafficTarget('shop/private', { to: 'shop/private', from: ['shop/client'], rules }),
-            workload('shop/client', { program: programs.idle }),
-            workload('shop/stranger', { program: programs.idle }),
-            workload('shop/books', { program: programs.http, port: PORT }),
-            workload('shop/private', { program: programs.http, port: PORT }),
-            service('shop/store', 'store', PORT, http),
-            service('shop/books', 'books', PORT, http),
-            service('shop/hidden', 'books', PORT, http),
-            service('shop/private', 'private', PORT, http),
-          ],
-        },
-        'explicit',
-        undefined,
-        'envoy',
-        undefined,
-        { machineAddress: network.mesh },
-      )
-      for (const port of [PORT, OWN_PORT]) {
-        const app = spawn('ip', [...network.inside, process.execPath, programs.http], {
-          env: { ...process.env, PORT: String(port), HOST: '0.0.0.0', NAME: 'machine' },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        })
-        children.push(app)
-        await once(app.stdout, 'data')
-      }
-      const outside = spawn(process.execPath, [programs.http], {
-        env: { ...process.env, PORT: String(PORT), HOST: network.mesh, NAME: 'outside' },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      children.push(outside)
-      await once(outside.stdout, 'data')
+      machine = await TestMachine.start(network, [
+        ...storeMesh(),
+        account('shop/private'),
+        trafficTarget('shop/private', { to: 'shop/private', from: ['shop/client'], rules }),
+        workload('shop/private', { program: programs.http, port: PORT }),
+        service('shop/hidden', 'books', PORT, http),
+        service('shop/private', 'private', PORT, http),
+      ])
+      state = machine.state('rack-8')
+      for (const port of [PORT, OWN_PORT])
+        await machine.serve(programs.http, { PORT: String(port), HOST: '0.0.0.0', NAME: 'machine' })
+      await machine.serveOutside(programs.http, { PORT: String(PORT), HOST: network.mesh, NAME: 'outside' })
     })
     afterAll(async () => {
-      for (const child of children) await end(child, 'SIGTERM')
       resolver.close()
-      await mesh.stop()
+      await machine.close()
       network.remove()
-      await rm(folder, { recursive: true })
     })
 
     it('is refused without root, before its token is used', async () => {
-      const text = token()
-      await writeFile(join(folder, 'token'), text, { mode: 0o600 })
+      const text = machine.token()
+      await machine.tokenFile(text)
       const stateOfNobody = join(tmpdir(), `osm-machine-nobody-${String(process.pid)}`)
       const environment = ['env', 'HOME=/nonexistent', `OSM_MACHINE_TOKEN=${text.trim()}`]
       const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', process.execPath, osm]
-      const refused = inside(
+      const refused = machine.inside(
         ...environment,
         ...nobody,
         ...joinArgs(['--transparent', '--state', stateOfNobody, '--envoy', '/bin/true']),
@@ -231,8 +132,8 @@ if (obstacle !== undefined) {
     })
 
     it('joins, and a client that knows nothing of the mesh reaches its services by name and address', async () => {
-      joined = startJoin(['--token-file', join(folder, 'token')])
-      await untilAnswered()
+      joined = startJoin(['--token-file', join(machine.folder, 'token')])
+      await machine.untilAnswered()
       for (const name of ['books.shop', 'books.shop.svc', 'books.shop.svc.cluster.local'])
         expect(call(`http://${name}:8080/`)).toBe('200 books')
       const address = await lookUp('books.shop')
@@ -245,7 +146,7 @@ if (obstacle !== undefined) {
     })
 
     it('is reached with mutual TLS by those whom policy permits, and by no one past its sidecar', async () => {
-      await expect(ask('shop/stranger')).resolves.toBe('403')
+      await expect(machine.ask('shop/stranger')).resolves.toBe('403')
       const plain = spawnSync('curl', ['-s', '-m', '5', `http://${network.machine}:${PORT}/`], { encoding: 'utf8' })
       expect([plain.status, plain.stdout]).toEqual([expect.any(Number), ''])
       expect(plain.status).not.toBe(0)
@@ -278,7 +179,7 @@ if (obstacle !== undefined) {
     })
 
     it('learns the name of a Service that is added', async () => {
-      await mesh.write('later.yaml', service('shop/later', 'books', PORT, http))
+      await machine.mesh.write('later.yaml', service('shop/later', 'books', PORT, http))
       await eventually(
         async () => call('http://later.shop:8080/'),
         (answer) => answer === '200 books',
@@ -287,7 +188,7 @@ if (obstacle !== undefined) {
     })
 
     it('cannot be joined a second time on one machine, nor started without redirection', async () => {
-      const other = inside(process.execPath, osm, ...joinArgs(['--transparent', '--state', join(folder, 'other')]))
+      const other = machine.osm(...joinArgs(['--transparent', '--state', machine.state('other')]))
       expect(other.output).toContain('OSM_JOIN_RUNNING')
       expect(rulesLeft()).not.toEqual([])
       expect(hasSidecarsHome(state)).toBe(true)
@@ -295,16 +196,16 @@ if (obstacle !== undefined) {
 
     it('replaces what a run that was killed has left', async () => {
       const before = rulesLeft()
-      await end(joined, 'SIGKILL')
+      await machine.end(joined, 'SIGKILL')
       expect(rulesLeft()).toEqual(before)
-      const explicit = inside(process.execPath, osm, ...joinArgs())
+      const explicit = machine.osm(...joinArgs())
       expect(explicit.output).toContain('OSM_JOIN_MODE')
       expectNothingLeft()
       joined = startJoin()
-      await untilAnswered()
-      await end(joined, 'SIGKILL')
+      await machine.untilAnswered()
+      await machine.end(joined, 'SIGKILL')
       joined = startJoin(['--exclude-outbound-ip-ranges', `${network.mesh}/32`])
-      await untilAnswered()
+      await machine.untilAnswered()
       expect(rulesLeft()).toHaveLength(before.length + 1)
       expect(call('http://books.shop:8080/')).toBe('200 books')
     })
@@ -314,17 +215,17 @@ if (obstacle !== undefined) {
     })
 
     it('leaves nothing where it ends in order, and comes back', async () => {
-      await end(joined, 'SIGTERM')
+      await machine.end(joined, 'SIGTERM')
       expect(joined.exitCode).toBe(0)
       expectNothingLeft()
       expect(existsSync(state)).toBe(true)
       joined = startJoin()
-      await untilAnswered()
+      await machine.untilAnswered()
     })
 
     it('leaves nothing by osm machine leave after it was killed', async () => {
-      await end(joined, 'SIGKILL')
-      expect(inside(process.execPath, osm, 'machine', 'leave', '--state', state)).toEqual({
+      await machine.end(joined, 'SIGKILL')
+      expect(machine.osm('machine', 'leave', '--state', state)).toEqual({
         code: 0,
         output: 'The machine has left the mesh\n',
       })

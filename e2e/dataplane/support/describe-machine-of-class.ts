@@ -1,23 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { rm } from 'node:fs/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { kernelTestObstacle, removeLeftovers, run } from './kernel.js'
+import { kernelTestObstacle, removeLeftovers } from './kernel.js'
 import type { MachineNetwork } from './machine-network.js'
-import { type LoadedClass, programs, startTestMesh, type TestMesh } from './mesh.js'
-import { throughProxy } from './traffic.js'
-import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './yaml.js'
-
-const PORT = 8080
-const http = { protocol: 'http' }
-const osm = fileURLToPath(new URL('../../../packages/cli/dist/osm.mjs', import.meta.url))
-const rules = [{ kind: 'HTTPRouteGroup', name: 'any' } as const]
+import { type LoadedClass, programs } from './mesh.js'
+import { MACHINE_PORT, storeMesh, TestMachine } from './test-machine.js'
 
 /** A sidecar class that a machine joins with, beside workloads of class envoy. */
 export interface MachineClass {
@@ -32,9 +20,7 @@ export interface MachineClass {
 
 /** A machine of a class, as further tests see it. */
 export interface ClassMachine {
-  /** Runs `osm machine join` with a token that is not used, and these options in place of those of the class; gives what it says. */
-  readonly refused: (stateName: string, args: readonly string[]) => Promise<string>
-  readonly folder: string
+  readonly machine: TestMachine
   readonly machineClass: MachineClass
 }
 
@@ -50,136 +36,56 @@ export function describeMachineOfClass(
   more: (machine: () => ClassMachine) => void = () => undefined,
 ): void {
   describe('a machine of another sidecar class than workloads', () => {
-    const children: ChildProcess[] = []
     let folder: string
     let machineClass: MachineClass
-    let mesh: TestMesh
-    let said: string
-
-    /** Runs a program of the machine to its end. */
-    function inside(...argv: readonly string[]): string {
-      const { status, stdout, stderr } = spawnSync('ip', [...network.inside, ...argv], {
-        encoding: 'utf8',
-        timeout: 120_000,
-      })
-      return status === 0 ? stdout : stderr
-    }
-
-    async function writeToken(): Promise<void> {
-      const args = ['machine', 'token', '--state', mesh.stateFolder, '-n', 'shop', '-a', 'store', '-l', 'app=store']
-      await writeFile(join(folder, 'token'), run(process.execPath, [osm, ...args]), { mode: 0o600 })
-    }
-
-    const joinArgs = (name: string, more: readonly string[]): readonly string[] => [
-      ...['machine', 'join', mesh.mesh.machinesUrl() ?? '', '--state', join(folder, name), '--name', name],
-      ...['--port', String(PORT), '--class', machineClass.name, '--token-file', join(folder, 'token'), ...more],
-    ]
-    function startJoin(name: string, more: readonly string[]): ChildProcess {
-      const args = [process.execPath, osm, ...joinArgs(name, [...machineClass.args, ...more])]
-      const { path } = machineClass
-      const child = spawn('ip', [...network.inside, ...args], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, ...(path !== undefined && { PATH: `${path}:${process.env.PATH ?? ''}` }) },
-      })
-      children.push(child)
-      said = ''
-      child.stderr.setEncoding('utf8').on('data', (piece: string) => (said += piece))
-      return child
-    }
-
-    async function ask(from: string): Promise<string> {
-      const { status, server } = await throughProxy(mesh.proxyOf(from), 'http://store.shop:8080/')
-      return status === 200 ? (server ?? '') : String(status)
-    }
-
-    const untilAnswered = () =>
-      eventually(
-        async () => (said.includes('Ready: callers') ? ask('shop/client') : 'not ready'),
-        (by) => by === 'machine',
-        { what: 'an answer of the machine' },
-      ).catch((error: unknown) => {
-        throw new Error(`osm machine join said: ${said}`, { cause: error })
-      })
-
-    async function end(child: ChildProcess): Promise<void> {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const ended = once(child, 'exit')
-      child.kill()
-      await ended
-    }
+    let machine: TestMachine
 
     beforeAll(async () => {
       expect(kernelTestObstacle()).toBeUndefined()
       removeLeftovers('osmtest-')
       network.create()
       network.etc({ hosts: '127.0.0.1 localhost\n' })
-      folder = await mkdtemp(join(tmpdir(), 'osm-machine-loaded-'))
+      folder = await TestMachine.folder()
       machineClass = await prepare(folder)
-      mesh = await startTestMesh(
+      const { name, args, loaded, path } = machineClass
+      machine = await TestMachine.start(
+        network,
+        storeMesh({ sidecar: { sidecarClass: 'envoy', sidecarDrivers: [{ sidecarName: name }] } }),
         {
-          'mesh.yaml': [
-            meshConfig({
-              sidecar: { sidecarClass: 'envoy', sidecarDrivers: [{ sidecarName: machineClass.name }] },
-              traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false },
-            }),
-            ...['client', 'stranger', 'store', 'books'].map((name) => account(`shop/${name}`)),
-            routeGroup('shop/any', [{ name: 'any', pathRegex: '.*', methods: ['*'] }]),
-            trafficTarget('shop/store', { to: 'shop/store', from: ['shop/client'], rules }),
-            trafficTarget('shop/books', { to: 'shop/books', from: ['shop/store'], rules }),
-            workload('shop/client', { program: programs.idle }),
-            workload('shop/stranger', { program: programs.idle }),
-            workload('shop/books', { program: programs.http, port: PORT }),
-            service('shop/store', 'store', PORT, http),
-            service('shop/books', 'books', PORT, http),
-          ],
+          folder,
+          classArgs: ['--class', name, ...args],
+          ...(loaded !== undefined && { loaded }),
+          ...(path !== undefined && { path }),
         },
-        'explicit',
-        undefined,
-        'envoy',
-        machineClass.loaded,
-        { machineAddress: network.mesh },
       )
-      const app = spawn('ip', [...network.inside, process.execPath, programs.http], {
-        env: { ...process.env, PORT: String(PORT), NAME: 'machine' },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      children.push(app)
-      await once(app.stdout, 'data')
+      await machine.serve(programs.http, { PORT: String(MACHINE_PORT), NAME: 'machine' })
     })
     afterAll(async () => {
-      for (const child of children) await end(child)
-      await mesh.stop()
+      await machine.close()
       network.remove()
       await rm(folder, { recursive: true, force: true })
     })
 
-    const refused = async (stateName: string, args: readonly string[]): Promise<string> => {
-      await writeToken()
-      return inside(process.execPath, osm, ...joinArgs(stateName, args))
-    }
-    more(() => ({ refused, folder, machineClass }))
+    more(() => ({ machine, machineClass }))
 
     it('joins by the patch of the driver, and policy holds', async () => {
-      await writeToken()
-      const joined = startJoin('rack-9', [])
-      await untilAnswered()
-      await expect(ask('shop/stranger')).resolves.toBe('403')
-      const call = ['-s', '-m', '10', '-o', '/dev/null', '-w', '%{http_code} %header{server}']
-      expect(inside('curl', ...call, '--proxy', 'http://127.0.0.1:15100', 'http://books.shop:8080/')).toBe('200 books')
-      await end(joined)
-      expect(inside(process.execPath, osm, 'machine', 'leave', '--state', join(folder, 'rack-9'))).toContain('has left')
+      const joined = machine.start('rack-9', await machine.tokenFile())
+      await machine.untilAnswered()
+      await expect(machine.ask('shop/stranger')).resolves.toBe('403')
+      expect(machine.call('http://books.shop:8080/', '--proxy', 'http://127.0.0.1:15100')).toBe('200 books')
+      await machine.end(joined)
+      expect(machine.osm('machine', 'leave', '--state', machine.state('rack-9')).output).toContain('has left')
     })
 
     it('redirects connections by what the driver says', async () => {
-      await writeToken()
-      const joined = startJoin('rack-10', ['--transparent'])
-      await untilAnswered()
-      await expect(ask('shop/stranger')).resolves.toBe('403')
-      const call = ['-s', '-m', '10', '-o', '/dev/null', '-w', '%{http_code} %header{server}']
-      expect(inside('curl', ...call, 'http://books.shop:8080/')).toBe('200 books')
-      expect(inside('ip6tables-save')).toContain('OSM_PROXY_OUTBOUND')
-      await end(joined)
-      expect(`${inside('iptables-save')}${inside('ip6tables-save')}`).not.toContain('OSM_PROXY_')
+      const joined = machine.start('rack-10', ['--transparent', ...(await machine.tokenFile())])
+      await machine.untilAnswered()
+      await expect(machine.ask('shop/stranger')).resolves.toBe('403')
+      expect(machine.call('http://books.shop:8080/')).toBe('200 books')
+      expect(machine.inside('ip6tables-save').output).toContain('OSM_PROXY_OUTBOUND')
+      await machine.end(joined)
+      const left = ['iptables-save', 'ip6tables-save'].map((program) => machine.inside(program).output)
+      expect(left.join('')).not.toContain('OSM_PROXY_')
     })
   })
 }
