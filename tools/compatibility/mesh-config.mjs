@@ -106,6 +106,7 @@ export const meshConfig = {
       note: 'new; false removes headers that OSM lets through',
     }),
     works('traffic.plaintextNamespaces', 'e2e/dataplane/enrolment.transparent.test.ts', { note: 'new' }),
+    works('traffic.networkGateway', 'e2e/dataplane/machine-gateway.transparent.test.ts', { note: 'new' }),
     works('traffic.policyWithdrawalTimeout', 'e2e/dataplane/tcp.test.ts', { note: 'new' }),
     works('traffic.{tcpIdleTimeout,streamIdleTimeout}', resolving, { note: 'new' }),
     works('observability.osmLogLevel', ['e2e/dataplane/log-level.test.ts', resolving], { note: 'live' }),

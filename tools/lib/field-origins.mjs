@@ -27,6 +27,7 @@ export const fieldOrigins = {
     'traffic.crossNamespace': 'osm-ts',
     'traffic.escapedSlashes': 'osm-ts',
     'traffic.keepUnderscoreHeaders': 'osm-ts',
+    'traffic.networkGateway': 'osm-ts',
     'traffic.plaintextNamespaces': 'osm-ts',
     'traffic.policyWithdrawalTimeout': 'osm-ts',
     'traffic.tcpIdleTimeout': 'osm-ts',

@@ -1,4 +1,4 @@
-export type { Instance, InstancePort, InstanceSidecar, InstanceLocality } from './instance.js'
+export type { Instance, InstancePort, InstanceSidecar, InstanceLocality, InstanceNetwork } from './instance.js'
 export type { JsonObject, JsonValue } from './json.js'
 export type { ProviderAnswer, ServiceInstances, ServiceName } from './answer.js'
 export type {

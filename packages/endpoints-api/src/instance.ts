@@ -22,6 +22,8 @@ export interface Instance {
   readonly weight?: number
   /** The sidecar in front of the instance. Absent: the instance is outside the mesh and is called in plain text, where the mesh allows that. */
   readonly sidecar?: InstanceSidecar
+  /** The network that the instance is in. Absent: that of the mesh. */
+  readonly network?: InstanceNetwork
 }
 
 /** A named port of an instance. */
@@ -43,4 +45,14 @@ export interface InstanceLocality {
   readonly region: string
   readonly zone: string
   readonly subZone: string
+}
+
+/** A network that is not routed to others. */
+export interface InstanceNetwork {
+  /** DNS label. Instances and machines of one network reach each other by their own addresses. */
+  readonly name: string
+  /**
+   * What passes connections of others on, by their server name and without ending TLS. Its address is refused as those of instances are, and the instance with it. Absent: others reach the instance by its own address.
+   */
+  readonly gateway?: { readonly address: string; readonly port?: number }
 }

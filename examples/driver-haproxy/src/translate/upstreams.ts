@@ -107,13 +107,14 @@ function slotsOf(
 
 /** Why an endpoint is left out; undefined if it is not. */
 function obstacleOf(
-  { address, port, priority, tls, path }: PolicyEndpoint,
+  { address, port, priority, cluster, tls, path }: PolicyEndpoint,
   isOwn: (at: SocketAddress) => boolean,
 ): string | undefined {
   if (!isIPv4(address)) return 'class haproxy speaks IPv4 only'
   if (isOwn({ address, port }))
     return 'the endpoint is a listener of the proxy itself: it would call itself without end'
   if (tls?.mode === 'none') return 'class haproxy reaches no endpoints without a sidecar; they get no traffic'
-  if (priority > 0 || tls !== undefined || path !== undefined) return 'class haproxy reaches no other clusters'
+  if (cluster !== '' || priority > 0 || tls !== undefined || path !== undefined)
+    return 'class haproxy reaches no other clusters or networks'
   return undefined
 }

@@ -99,3 +99,24 @@ describe('osm machine join --transparent', () => {
     expect(stdout).toContain(' --transparent --exclude-outbound-ports 22,25,53 --sidecar-uid 1501 ')
   })
 })
+
+describe('osm machine join --network', () => {
+  const joining = async (...args: readonly string[]) => {
+    const { context, stdout, stderr } = fakeContext({ cwd: '/nowhere' })
+    const code = await runCli(['machine', 'join', 'https://192.0.2.1:9097', ...args], context)
+    return { code, stdout: stdout.text, stderr: stderr.text }
+  }
+
+  it('is needed by --gateway', async () => {
+    const { code, stderr } = await joining('--gateway', '203.0.113.5:15443')
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('--gateway needs --network')
+  })
+
+  it('is part of the unit that it prints, with the gateway', async () => {
+    const args = ['--network', 'onprem', '--gateway', '203.0.113.5:15443', '--print-systemd-unit']
+    const { code, stdout } = await joining(...args)
+    expect(code).toBe(0)
+    expect(stdout).toContain(' --network onprem --gateway 203.0.113.5:15443 ')
+  })
+})

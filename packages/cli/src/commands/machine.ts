@@ -6,12 +6,13 @@ import type { MachineGrant } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
-import { type JoinFlags, sidecarsOf, transparentOf } from '../machine/join-flags.js'
+import { type JoinFlags, networkOf, sidecarsOf, transparentOf } from '../machine/join-flags.js'
 import { readProof, TOKEN_VARIABLE } from '../machine/join-proof.js'
 import { unitOf } from '../machine/join-unit.js'
 import {
   parseAddress,
   parseControlPlane,
+  parseGateway,
   parseLabel,
   parseMetadata,
   parsePort,
@@ -178,6 +179,13 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
         'address of this machine for its callers (default: that by which it reaches the control plane)',
       ).argParser(parseAddress),
     )
+    .option('--network <name>', 'network of this machine, a DNS label (default: that of the mesh)')
+    .addOption(
+      new Option(
+        '--gateway <ip[:port]>',
+        'with --network: what passes connections of other networks on to this machine, by server name and without ending TLS (default port: that of each Service)',
+      ).argParser(parseGateway),
+    )
     .addOption(
       new Option(
         '-p, --port <[name=]port[:local]>',
@@ -247,6 +255,7 @@ Examples:
     )
     .action(async (controlPlane: URL, flags: JoinFlags) => {
       const transparent = transparentOf(flags)
+      const network = networkOf(flags)
       if (flags.printSystemdUnit === true) {
         context.stdout.write(await unitOf(context, controlPlane, flags))
         onExit(exitCodes.ok)
@@ -262,6 +271,7 @@ Examples:
         name: flags.name,
         ...(flags.class !== undefined && { sidecarClass: flags.class }),
         ...(flags.address !== undefined && { address: flags.address }),
+        ...(network !== undefined && { network }),
         ports: [...(flags.port ?? [])],
         listeners: flags.listeners,
         ...(transparent !== undefined && { transparent }),

@@ -5,12 +5,14 @@ import type { CliContext } from '../cli-context.js'
 import { loadedBinaries, type SidecarFlags, sidecarPrograms } from '../commands/run-options.js'
 import { cliError } from '../errors.js'
 import type { ProofFlags } from './join-proof.js'
-import type { MachinePort } from './machine-values.js'
+import type { MachineGateway, MachinePort } from './machine-values.js'
 
 /** Options of `osm machine join`. */
 export interface JoinFlags extends SidecarFlags, ProofFlags {
   readonly name: string
   readonly address?: string
+  readonly network?: string
+  readonly gateway?: MachineGateway
   readonly port?: readonly MachinePort[]
   readonly listeners: { readonly first: number; readonly last: number }
   readonly transparent?: boolean
@@ -47,6 +49,17 @@ export function transparentOf(flags: JoinFlags): MachineInterception | undefined
   }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (given === undefined) return undefined
   throw cliError('OSM_CLI_USAGE', `${given} needs --transparent`, 'without it, no connections are redirected')
+}
+
+/**
+ * The network of the machine; undefined if it is that of the mesh.
+ *
+ * @throws OsmError if there is a gateway to no network
+ */
+export function networkOf({ network: name, gateway }: JoinFlags): JoinMachineOptions['network'] {
+  if (name !== undefined) return { name, ...(gateway !== undefined && { gateway }) }
+  if (gateway === undefined) return undefined
+  throw cliError('OSM_CLI_USAGE', '--gateway needs --network', 'callers of the same network do not use the gateway')
 }
 
 /** Executables that are there, and drivers beside those that are built in: which class is needed the control plane says. */

@@ -2,7 +2,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 
 import type { CliContext } from '../cli-context.js'
 import { type JoinFlags, sidecarsOf } from './join-flags.js'
-import type { MachinePort } from './machine-values.js'
+import { gatewayText, type MachinePort } from './machine-values.js'
 import { systemdUnit } from './systemd-unit.js'
 
 /** The systemd unit for the same options. */
@@ -19,6 +19,8 @@ export async function unitOf(context: CliContext, controlPlane: URL, flags: Join
     rootFile,
     name,
     address,
+    network,
+    gateway,
     port = [],
     listeners,
     excludeOutboundPorts = [],
@@ -61,6 +63,8 @@ export async function unitOf(context: CliContext, controlPlane: URL, flags: Join
       '--name',
       name,
       ...option('--address', address),
+      ...option('--network', network),
+      ...option('--gateway', gateway && gatewayText(gateway)),
       ...port.flatMap((each) => ['--port', portText(each)]),
       '--listeners',
       `${listeners.first}-${listeners.last}`,

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 
 import {
+  gatewayText,
   parseAddress,
   parseControlPlane,
+  parseGateway,
   parseLabel,
   parsePort,
   parsePorts,
@@ -38,9 +40,20 @@ describe('values of osm machine', () => {
     [parseRanges, ['', '10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'a/8', '10.0.0.0/8/8']],
     [parseUid, ['', '0', '-1', 'nobody', '4294967295']],
     [parseAddress, ['localhost', '1.2.3', '']],
+    [parseGateway, ['gateway.example', '192.0.2.1:0', '192.0.2.1:70000', '2001:db8::1:', '[192.0.2.1]:1', '']],
     [parseControlPlane, ['http://a:1', 'a:1', 'https://a/path', 'https://user@a']],
   ])('%p refuses what is none', (parse, texts) => {
     for (const text of texts) expect(() => parse(text)).toThrow(/^It must be/)
+  })
+
+  it.each([
+    ['203.0.113.5', { address: '203.0.113.5' }],
+    ['203.0.113.5:15443', { address: '203.0.113.5', port: 15_443 }],
+    ['2001:db8::5', { address: '2001:db8::5' }],
+    ['[2001:db8::5]:15443', { address: '2001:db8::5', port: 15_443 }],
+  ])('read %s as a gateway, and write it the same way', (text, gateway) => {
+    expect(parseGateway(text)).toEqual(gateway)
+    expect(gatewayText(gateway)).toBe(text)
   })
 
   it('quote what systemd would read as something else', () => {

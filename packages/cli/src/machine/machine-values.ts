@@ -95,6 +95,29 @@ export function parseAddress(text: string): string {
   throw new InvalidArgumentError('It must be an IP address.')
 }
 
+/** A gateway between networks. */
+export interface MachineGateway {
+  readonly address: string
+  /** Absent: it listens on the ports of Services. */
+  readonly port?: number
+}
+
+/** `203.0.113.5`, `203.0.113.5:15443`, `2001:db8::5` or `[2001:db8::5]:15443`. */
+export function parseGateway(text: string): MachineGateway {
+  if (isIP(text) !== 0) return { address: text }
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
+  const port = Number(digits)
+  const address = bracketed ?? plain ?? ''
+  if (isIP(address) === (bracketed === undefined ? 4 : 6) && port >= 1 && port <= 65_535) return { address, port }
+  throw new InvalidArgumentError('It must be an IP address with or without a port, such as 203.0.113.5:15443.')
+}
+
+/** The text of a gateway, as {@link parseGateway} reads it. */
+export function gatewayText({ address, port }: MachineGateway): string {
+  if (port === undefined) return address
+  return isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`
+}
+
 /** `https://host:port`. */
 export function parseControlPlane(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined

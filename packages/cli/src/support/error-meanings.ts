@@ -282,6 +282,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_POLICY_INGRESS_CONFLICT: "two objects, or two services on one port, allow the same callers with different settings; the first one takes precedence for them",
   OSM_POLICY_INGRESS_SOURCE: "a source of an IngressBackend or AccessControl allows no caller",
   OSM_POLICY_INVALID: "a policy part is not valid for its schema",
+  OSM_POLICY_NETWORK_GATEWAY: "endpoints of another network get no traffic: their gateway cannot pass connections on to them",
   OSM_POLICY_PORT_CONFLICT: "two ports of a Service lead to one target port but speak different protocols; the lower one holds",
   OSM_POLICY_PROBE: "a probe uses a port of the sidecar itself, which accepts no callers; the probe is not answered",
   OSM_POLICY_PROXY_DUPLICATE: "several instances have one uuid, namespace and service account; the oldest has the proxy, the others have none",

@@ -83,6 +83,7 @@ export class MachineAdmission {
     const publicKey = provenKey(request.csr)
     const address = this.#addressOf(request, connection.remoteAddress ?? '')
     checkRequest(request)
+    this.#checkGateway(request)
     const config = configurator.current()
     const sidecarClass = (request.sidecarClass ?? config.sidecar.sidecarClass).toLowerCase()
     if (!drivers.names().includes(sidecarClass) || !allowedClasses(config).includes(sidecarClass))
@@ -96,6 +97,7 @@ export class MachineAdmission {
       ports: request.ports,
       listeners: request.listeners,
       ...(request.mode !== undefined && { mode: request.mode }),
+      ...(request.network !== undefined && { network: request.network }),
     }
     await machines.admit(machine, replaces)
     const certificate = await this.#issue(granted, publicKey)
@@ -189,10 +191,23 @@ export class MachineAdmission {
       `address: ${own} ${refusal}; give an address at which callers reach the machine`,
     )
   }
+
+  /** The mesh connects to a gateway as to a machine, so that it may not be aimed elsewhere by it either. */
+  #checkGateway({ network }: JoinRequest): void {
+    const address = network?.gateway?.address
+    const refusal = address === undefined ? undefined : this.#options.addresses.refusal(address)
+    if (refusal === undefined) return
+    throw refuse(
+      'OSM_MACHINE_REQUEST',
+      `gateway: ${address} ${refusal}; give an address at which callers reach the gateway`,
+    )
+  }
 }
 
-function checkRequest({ name, ports, mode, listeners: { first, last } }: JoinRequest): void {
+function checkRequest({ name, network, ports, mode, listeners: { first, last } }: JoinRequest): void {
   if (!isDnsLabel(name)) throw refuse('OSM_MACHINE_REQUEST', `name: expected a DNS label, got ${JSON.stringify(name)}`)
+  if (network !== undefined && !isDnsLabel(network.name))
+    throw refuse('OSM_MACHINE_REQUEST', `network: expected a DNS label, got ${JSON.stringify(network.name)}`)
   if (new Set(ports.map(({ port }) => port)).size < ports.length)
     throw refuse('OSM_MACHINE_REQUEST', 'ports: each port may be given once')
   if (mode === 'transparent') {

@@ -393,6 +393,10 @@ describe('the server that machines join by', () => {
     ['address', { address: '127.0.0.1' }],
     ['address', { address: '10.96.0.1' }],
     ['address', { address: undefined }],
+    ['network', { network: { name: 'On Prem' } }],
+    ...['127.0.0.1', '169.254.169.254', '10.96.0.1', 'gateway.example'].map(
+      (address) => ['gateway', { network: { name: 'onprem', gateway: { address, port: 15_443 } } }] as const,
+    ),
     ['listeners', { listeners: { first: 15_100, last: 15_101 } }],
     ['listeners', { ports: [{ port: 15_200 }] }],
     ['ports', { ports: [{ port: 1 }, { port: 1 }] }],

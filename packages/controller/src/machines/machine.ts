@@ -25,6 +25,8 @@ export interface Machine extends MachineGrant {
   readonly listeners: JoinRequest['listeners']
   /** Present: the kernel redirects connections of the machine to its sidecar. */
   readonly mode?: 'transparent'
+  /** Present if it is not in the network of the mesh. */
+  readonly network?: NonNullable<JoinRequest['network']>
   /** Present if it has proven itself by a document of its cloud. */
   readonly virtualMachine?: AdmittedVirtualMachine
 }
@@ -68,7 +70,7 @@ export interface Machines {
 
 /** What the mesh knows a machine by. */
 export function instanceSpecOf(
-  { uuid, name, serviceAccount, sidecarClass, address, ports, mode, ready, createdAt }: StoredMachine,
+  { uuid, name, serviceAccount, sidecarClass, address, ports, mode, ready, createdAt, network }: StoredMachine,
   { allocations }: MachineListeners,
 ): KindMap['WorkloadInstance']['spec'] {
   return {
@@ -82,6 +84,7 @@ export function instanceSpecOf(
     ...(allocations !== undefined && { allocations }),
     ready,
     createdAt,
+    ...(network !== undefined && { network }),
   }
 }
 

@@ -48,6 +48,8 @@ export const catalogErrorCodes = {
   OSM_POLICY_EXPORT: 'a ServiceExport is kept and has no effect: the mesh configures no gateways between clusters',
   OSM_POLICY_IMPORT: 'a part of a ServiceImport has no valid destination and is ignored',
   OSM_POLICY_ENDPOINT_ADDRESS: 'an endpoint has a host name only; proxies need IP addresses, so it is ignored',
+  OSM_POLICY_NETWORK_GATEWAY:
+    'endpoints of another network get no traffic: their gateway cannot pass connections on to them',
   OSM_POLICY_WITHOUT_SIDECAR:
     'endpoints of a service of the mesh have no sidecar: they get no traffic, or plaintext where the MeshConfig allows it',
   OSM_POLICY_ENDPOINTS_UNSURE: 'an endpoints provider fails; the endpoints of a service may be outdated',

@@ -1,5 +1,6 @@
 import type { JsonValue, TlsVersion } from '@osm-ts/driver-api/policy'
 
+import type { NetworkGateway } from '../endpoints/endpoint.js'
 import type { CrossNamespaceConfig } from '../spec/reference-grant.js'
 import type { featureFlagNames, MeshConfigSpec } from '../spec/schema/mesh-config.js'
 import type { pluginChainNames } from '../spec/schema/plugin.js'
@@ -65,6 +66,8 @@ export interface TrafficConfig {
   readonly enablePermissiveTrafficPolicyMode: boolean
   /** Namespaces in which a missing sidecar means plaintext; `*` stands for all. Empty unless permissive mode is on. */
   readonly plaintextNamespaces: readonly string[]
+  /** By which machines of other networks call workloads. Absent: they connect to the workloads themselves. */
+  readonly networkGateway: NetworkGateway | undefined
   /** Absent: requests are not authorized outside the mesh. */
   readonly inboundExternalAuthorization: ExternalAuthorizationConfig | undefined
   /** Kinds whose objects act on other namespaces without the consent of those. */

@@ -1,4 +1,5 @@
-import { isCidr } from '../spec/addresses.js'
+import type { NetworkGateway } from '../endpoints/endpoint.js'
+import { isAddress, isCidr } from '../spec/addresses.js'
 import { consentNeeded } from '../spec/reference-grant.js'
 import type { MeshConfigSpec } from '../spec/schema/mesh-config.js'
 import type { Findings } from './findings.js'
@@ -30,6 +31,7 @@ export function resolveTraffic(spec: TrafficSpec, findings: Findings): TrafficCo
     http2PerRequestLoadBalancing: spec.http2PerRequestLoadBalancing ?? true,
     enablePermissiveTrafficPolicyMode: spec.enablePermissiveTrafficPolicyMode ?? false,
     plaintextNamespaces: plaintextNamespaces(spec, findings),
+    networkGateway: networkGateway(spec, findings),
     inboundExternalAuthorization: externalAuthorization(spec.inboundExternalAuthorization, findings),
     crossNamespace: { ...consentNeeded, ...spec.crossNamespace },
     escapedSlashes: spec.escapedSlashes ?? 'Reject',
@@ -55,6 +57,17 @@ function plaintextNamespaces(spec: TrafficSpec, findings: Findings): readonly st
     'warning',
   )
   return []
+}
+
+function networkGateway({ networkGateway: written }: TrafficSpec, findings: Findings): NetworkGateway | undefined {
+  if (written === undefined || isAddress(written.address)) return written
+  const text = JSON.stringify(written.address)
+  findings.report(
+    'OSM_CONFIG_ADDRESS',
+    'spec.traffic.networkGateway.address',
+    `${text} is no IP address; machines of other networks connect to workloads themselves`,
+  )
+  return undefined
 }
 
 function idleTimeout(written: string | undefined, field: string, findings: Findings): number | undefined {

@@ -96,6 +96,8 @@ function asks(object: MeshObject): readonly Ask[] {
         ['spec.accessLog.format', 'access-log-format', object.spec.accessLog?.format],
         ['spec.accessLog.openTelemetry', 'access-log-opentelemetry', object.spec.accessLog?.openTelemetry],
       ]
+    case 'ExternalWorkload':
+      return [['spec.network.gateway', 'multi-cluster', object.spec.network?.gateway]]
     case 'ServiceImport':
     case 'GlobalTrafficPolicy':
       return [['spec', 'multi-cluster', true]]
@@ -115,6 +117,7 @@ function meshConfigAsks({
   return [
     ['spec.traffic.enableEgress', 'egress-global', traffic?.enableEgress],
     ['spec.traffic.escapedSlashes', 'escaped-slashes', traffic?.escapedSlashes === 'Keep'],
+    ['spec.traffic.networkGateway', 'multi-cluster', traffic?.networkGateway],
     [authorization, 'external-authorization', traffic?.inboundExternalAuthorization?.enable],
     [
       'spec.observability.tracing.enable',

@@ -31,6 +31,24 @@ export interface Endpoint {
   readonly locality: Locality
   /** Key of the cluster; empty for the own one. */
   readonly cluster: string
+  /** Network that the workload is in; absent for that of the mesh. */
+  readonly network?: WorkloadNetwork
+}
+
+/** A network that is not routed to others. */
+export interface WorkloadNetwork {
+  /** DNS label. Workloads of one network reach each other by their own addresses. */
+  readonly name: string
+  /** What passes connections of others on by their server name. Absent: others reach the workload by its own address. */
+  readonly gateway?: NetworkGateway
+}
+
+/** A gateway that passes TLS connections on as they are, to where their server name leads. */
+export interface NetworkGateway {
+  /** IP address. */
+  readonly address: string
+  /** One port for all connections. Absent: it listens on the port of each Service. */
+  readonly port?: number
 }
 
 /** The sidecar of an endpoint. */
@@ -99,11 +117,11 @@ export function compareEndpoints(a: Endpoint, b: Endpoint): number {
   return a.port - b.port || a.servicePort - b.servicePort
 }
 
-/** The endpoints, sorted; of those with equal address, port and service port the first. */
+/** The endpoints, sorted; of those of one network with equal address, port and service port the first. */
 export function uniqueEndpoints(endpoints: Iterable<Endpoint>): readonly Endpoint[] {
   const found = new Map<string, Endpoint>()
   for (const endpoint of endpoints) {
-    const key = `${endpoint.address}|${endpoint.port}|${endpoint.servicePort}`
+    const key = `${endpoint.address}|${endpoint.port}|${endpoint.servicePort}|${endpoint.network?.name ?? ''}`
     if (!found.has(key)) found.set(key, endpoint)
   }
   return [...found.values()].sort(compareEndpoints)

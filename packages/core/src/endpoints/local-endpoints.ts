@@ -90,6 +90,7 @@ function ofInstance(
       hostname: spec.hostname,
       locality: localityOf(metadata.labels),
       cluster: '',
+      ...(spec.network !== undefined && { network: spec.network }),
     },
   ]
 }

@@ -41,6 +41,16 @@ export const JoinRequestSchema = Type.Object(
     /** Where sidecars of callers connect. Absent: the address that the request comes from. */
     address: Type.Optional(text(45)),
     ports: Type.Array(ServedPortSchema, { maxItems: 64 }),
+    /** The network that the machine is in, with the gateway by which callers outside reach it. Absent: the network of the mesh. */
+    network: Type.Optional(
+      Type.Object(
+        {
+          name: text(63),
+          gateway: Type.Optional(Type.Object({ address: text(45), port: Type.Optional(port) }, closed)),
+        },
+        closed,
+      ),
+    ),
     /** Present: the kernel redirects connections of the machine to its sidecar. Absent: programs are told where their sidecar listens. */
     mode: Type.Optional(Type.Literal('transparent')),
     /** Ports from which listeners of the sidecar are chosen; the first three are forward proxy, metrics and administration. */

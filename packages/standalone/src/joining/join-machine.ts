@@ -32,6 +32,7 @@ export interface JoinMachineOptions {
   readonly name: string
   readonly sidecarClass?: string
   readonly address?: string
+  readonly network?: JoinRequest['network']
   readonly ports: JoinRequest['ports']
   readonly listeners: JoinRequest['listeners']
   /** Present: connections of the machine are redirected to its sidecar, which takes root. */
@@ -139,7 +140,18 @@ interface Membered {
 
 /** The certificate that the machine has, or one for its token. */
 async function enter(
-  { proof, name, sidecarClass, address, ports, listeners, transparent, controlPlane, signal }: JoinMachineOptions,
+  {
+    proof,
+    name,
+    sidecarClass,
+    address,
+    network,
+    ports,
+    listeners,
+    transparent,
+    controlPlane,
+    signal,
+  }: JoinMachineOptions,
   state: MachineState,
   client: ControlPlaneClient,
 ): Promise<Membered & { readonly isNew: boolean }> {
@@ -165,6 +177,7 @@ async function enter(
     name,
     ...(sidecarClass !== undefined && { sidecarClass }),
     ...(address !== undefined && { address }),
+    ...(network !== undefined && { network }),
     ports,
     ...(mode !== undefined && { mode }),
     listeners,

@@ -41,6 +41,8 @@ export interface CatalogSettings {
   readonly externalAuthorization: ExternalAuthorization | undefined
   /** Key of the own cluster among others; empty without any. */
   readonly cluster: string
+  /** By which machines of other networks call workloads of the mesh's own. */
+  readonly networkGateway: MeshConfig['traffic']['networkGateway']
 }
 
 /** What is fixed when the program starts. */
@@ -104,6 +106,7 @@ export function catalogSettings(config: MeshConfig, { meshName, osmNamespace, do
     sidecarClass: sidecar.sidecarClass,
     externalAuthorization: traffic.inboundExternalAuthorization,
     cluster: clusterKey(config.clusterSet),
+    networkGateway: traffic.networkGateway,
   }
 }
 

@@ -280,6 +280,7 @@ export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<
   sidecarClass: settingInput('sidecarClass'),
   externalAuthorization: settingInput('externalAuthorization'),
   cluster: settingInput('cluster'),
+  networkGateway: settingInput('networkGateway'),
 }
 
 /** Whether a Secret can be used. */

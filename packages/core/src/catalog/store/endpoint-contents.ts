@@ -4,8 +4,9 @@ import { parseNameKey } from '../../namespaced-name.js'
 import type { Engine } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { GATEWAY_PREFIX, gatewayEndpointsPart } from '../policy/egress/gateway-service.js'
-import type { TargetPortRef } from '../policy/parts/keys.js'
+import { networkKey } from '../policy/parts/keys.js'
 import type { PolicyPart } from '../policy/parts/policy-part.js'
+import type { EndpointsRef } from '../policy/upstreams/networks.js'
 import { endpointsPart } from '../policy/upstreams/upstreams.js'
 
 /** Endpoints that became others, of a frame that policies in force hold. */
@@ -23,8 +24,8 @@ export interface EndpointsChange {
  * is told of it and nothing for each policy.
  */
 export class EndpointContents {
-  readonly #followed = new Map<PartHash, { readonly id: string; content: PolicyPart<EndpointsPart> | undefined }>()
-  /** Frames by the id of their part: two where its other members have just changed. */
+  readonly #followed = new Map<PartHash, { readonly key: string; content: PolicyPart<EndpointsPart> | undefined }>()
+  /** Frames by {@link frameKey}: two where other members of the part have just changed. */
   readonly #frames = new Map<string, Set<PartHash>>()
   readonly #byHash = new Map<PartHash, PolicyPart<EndpointsPart>>()
   readonly #fresh = new Set<PartHash>()
@@ -47,29 +48,30 @@ export class EndpointContents {
 
   /** A policy in force holds the frame from now on. */
   follow(engine: Engine<CatalogState>, { hash, part }: PolicyPart<EndpointsPart>): void {
-    const { id } = part
-    this.#followed.set(hash, { id, content: undefined })
+    const key = frameKey(part)
+    this.#followed.set(hash, { key, content: undefined })
     this.#fresh.add(hash)
-    const frames = this.#frames.get(id)
+    const frames = this.#frames.get(key)
     if (frames !== undefined) {
       frames.add(hash)
       return
     }
-    this.#frames.set(id, new Set([hash]))
-    engine.pin(queryOf(id), keyOf(id))
+    this.#frames.set(key, new Set([hash]))
+    engine.pin(queryOf(key), refOf(key))
   }
 
   /** None does any more. */
-  forget(engine: Engine<CatalogState>, { hash, part: { id } }: PolicyPart<EndpointsPart>): void {
+  forget(engine: Engine<CatalogState>, { hash, part }: PolicyPart<EndpointsPart>): void {
+    const key = frameKey(part)
     const content = this.#followed.get(hash)?.content
     this.#followed.delete(hash)
     this.#fresh.delete(hash)
-    const frames = this.#frames.get(id)
+    const frames = this.#frames.get(key)
     frames?.delete(hash)
     if (content !== undefined && frames?.size === 0) this.#byHash.delete(content.hash)
     if (frames?.size !== 0) return
-    this.#frames.delete(id)
-    engine.unpin(queryOf(id), keyOf(id))
+    this.#frames.delete(key)
+    engine.unpin(queryOf(key), refOf(key))
   }
 
   /**
@@ -102,7 +104,7 @@ export class EndpointContents {
   #read(engine: Engine<CatalogState>, frame: PartHash): EndpointsChange | undefined {
     const followed = this.#followed.get(frame)
     if (followed === undefined) return undefined
-    const after = engine.get(queryOf(followed.id), keyOf(followed.id))
+    const after = engine.get(queryOf(followed.key), refOf(followed.key))
     // What led there is gone, and so will be the policies that hold the frame.
     if (after === undefined || after.hash === followed.content?.hash) return undefined
     const before = followed.content
@@ -113,13 +115,19 @@ export class EndpointContents {
   }
 }
 
-function queryOf(id: string): typeof endpointsPart {
-  return id.startsWith(GATEWAY_PREFIX) ? gatewayEndpointsPart : endpointsPart
+/** The id of the part, and the network of the proxies that it is for. */
+function frameKey({ id, network }: EndpointsPart): string {
+  return `${id}${networkKey(network)}`
 }
 
-/** Neither namespaces nor services have a `|` in their names. */
-function keyOf(id: string): TargetPortRef {
-  const own = id.startsWith(GATEWAY_PREFIX) ? id.slice(GATEWAY_PREFIX.length) : id
+function queryOf(key: string): typeof endpointsPart {
+  return key.startsWith(GATEWAY_PREFIX) ? gatewayEndpointsPart : endpointsPart
+}
+
+/** Neither namespaces nor services have a `|` or an `@` in their names. */
+function refOf(key: string): EndpointsRef {
+  const own = key.startsWith(GATEWAY_PREFIX) ? key.slice(GATEWAY_PREFIX.length) : key
   const bar = own.lastIndexOf('|')
-  return { ...parseNameKey(own.slice(0, bar)), targetPort: Number(own.slice(bar + 1)) }
+  const [port, network] = own.slice(bar + 1).split('@')
+  return { ...parseNameKey(own.slice(0, bar)), targetPort: Number(port), ...(network !== undefined && { network }) }
 }

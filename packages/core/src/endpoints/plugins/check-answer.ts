@@ -1,5 +1,12 @@
 import { isDriverName } from '@osm-ts/driver-api'
-import type { Instance, InstanceLocality, InstancePort, InstanceSidecar, ServiceName } from '@osm-ts/endpoints-api'
+import type {
+  Instance,
+  InstanceLocality,
+  InstanceNetwork,
+  InstancePort,
+  InstanceSidecar,
+  ServiceName,
+} from '@osm-ts/endpoints-api'
 
 import { isDnsLabel, isDnsSubdomain } from '../../identity/index.js'
 import { nameKey, type NamespacedName } from '../../namespaced-name.js'
@@ -26,6 +33,8 @@ export interface AnswerFault {
   readonly service?: ServiceName
   /** The instance of the service that it is about. */
   readonly instance?: string
+  /** Present: it is about the gateway of the instance. */
+  readonly ofGateway?: true
 }
 
 /** What an answer says of a service. */
@@ -141,11 +150,11 @@ class AnswerChecker implements CheckedAnswer {
     // Every member was checked against the contract just now.
     const instance = value as unknown as Instance
     const address = this.#permitted(service, instance)
-    if (address === undefined) return undefined
-    const { id, ready, serviceAccount, locality, ports = [], weight = 100, sidecar } = instance
+    if (address === undefined || !this.#permitsGateway(service, instance)) return undefined
+    const { id, ready, serviceAccount, locality, ports = [], weight = 100, sidecar, network } = instance
     if (sidecar !== undefined && serviceAccount === undefined) {
       const message = `${place} (${id}) has a sidecar and no serviceAccount; it receives no traffic`
-      this.#fault('OSM_ENDPOINTS_ANSWER', message, service, id)
+      this.#fault('OSM_ENDPOINTS_ANSWER', message, service, { instance: id })
       return undefined
     }
     return {
@@ -157,7 +166,18 @@ class AnswerChecker implements CheckedAnswer {
       locality: locality ?? { region: '', zone: '', subZone: '' },
       ...(serviceAccount !== undefined && { serviceAccount }),
       ...(sidecar !== undefined && { sidecar }),
+      ...(network !== undefined && { network }),
     }
+  }
+
+  /** An instance whose gateway is refused is left out: its own address is of another network, where it may be that of another machine. */
+  #permitsGateway(service: NamespacedName, { id, network }: Instance): boolean {
+    const address = network?.gateway?.address
+    const reason = address === undefined ? undefined : this.#rules.refusal(address)
+    if (reason === undefined) return true
+    const message = `gateway address ${address?.slice(0, 64)} of ${id} ${reason}; the instance receives no traffic`
+    this.#fault('OSM_ENDPOINTS_ADDRESS', message, service, { instance: id, ofGateway: true })
+    return false
   }
 
   /** The first permitted address. */
@@ -169,7 +189,7 @@ class AnswerChecker implements CheckedAnswer {
         'OSM_ENDPOINTS_ADDRESS',
         `address ${address.slice(0, 64)} of ${id} ${reason}; it is not used`,
         service,
-        id,
+        { instance: id },
       )
     }
     return undefined
@@ -183,9 +203,13 @@ class AnswerChecker implements CheckedAnswer {
     this.services.set(nameKey(service), { ...previous, stale: reason })
   }
 
-  #fault(code: EndpointsErrorCode, message: string, service?: ServiceName, instance?: string): void {
-    if (this.faults.length < MAX_FAULTS)
-      this.faults.push({ code, message, ...(service && { service }), ...(instance !== undefined && { instance }) })
+  #fault(
+    code: EndpointsErrorCode,
+    message: string,
+    service?: ServiceName,
+    about: Pick<AnswerFault, 'instance' | 'ofGateway'> = {},
+  ): void {
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ code, message, ...(service && { service }), ...about })
   }
 }
 
@@ -198,7 +222,7 @@ function serviceName(value: unknown): NamespacedName | undefined {
 /** What is wrong with the form of an instance, to follow its place; undefined if nothing is. */
 function instanceFault(value: unknown): string | undefined {
   if (!isRecord(value)) return ' must be an object'
-  const { id, addresses, ready, serviceAccount, weight, ports, locality, sidecar } = value
+  const { id, addresses, ready, serviceAccount, weight, ports, locality, sidecar, network } = value
   if (typeof id !== 'string' || id === '' || id.length > MAX_TEXT) return `.id must have 1 to ${MAX_TEXT} characters`
   if (!isListOf(addresses, MAX_ADDRESSES, isText) || addresses.length === 0)
     return `.addresses must be a list of 1 to ${MAX_ADDRESSES} IP addresses`
@@ -210,6 +234,8 @@ function instanceFault(value: unknown): string | undefined {
     return `.ports must be a list of at most ${MAX_PORTS} ports, each with a name and a number from 1 to 65535`
   if (locality !== undefined && !isLocality(locality)) return '.locality must have region, zone and subZone'
   if (sidecar !== undefined && !isSidecar(sidecar)) return '.sidecar must be an object, its class a sidecar class'
+  if (network !== undefined && !isNetwork(network))
+    return '.network must be an object, its name a DNS label, and its gateway an address with or without a port'
   return undefined
 }
 
@@ -235,6 +261,17 @@ function isPort(value: unknown): value is InstancePort {
 
 function isLocality(value: unknown): value is InstanceLocality {
   return isRecord(value) && ['region', 'zone', 'subZone'].every((member) => isText(value[member]))
+}
+
+function isNetwork(value: unknown): value is InstanceNetwork {
+  if (!isRecord(value) || !isLabel(value['name'])) return false
+  const { gateway } = value
+  if (gateway === undefined) return true
+  return (
+    isRecord(gateway) &&
+    isText(gateway['address']) &&
+    (gateway['port'] === undefined || isInteger(gateway['port'], 1, 65_535))
+  )
 }
 
 function isSidecar(value: unknown): value is InstanceSidecar {

@@ -106,6 +106,21 @@ describe('ExternalWorkload', () => {
     },
   )
 
+  it.each(['127.0.0.1', '169.254.169.254', '10.200.0.1'])(
+    'whose gateway has the address %s is refused, with a problem of the object',
+    (address) => {
+      const { workloads, write, addresses, endpoints } = setUp()
+      const behind = (gateway: string) =>
+        `addresses: [192.168.0.7], service: store, network: { name: onprem, gateway: { address: "${gateway}" } }`
+      write([service('store'), workload('bad', behind(address)), workload('good', behind('198.51.100.9'))])
+      expect(addresses()).toEqual(['192.168.0.7 80'])
+      expect(endpoints()).toMatchObject([{ network: { name: 'onprem', gateway: { address: '198.51.100.9' } } }])
+      expect(workloads.problems()).toMatchObject([
+        { code: 'OSM_ENDPOINTS_ADDRESS', object: { name: 'bad' }, field: 'spec.network.gateway.address' },
+      ])
+    },
+  )
+
   it('counts up to a bound for each namespace, and never at the cost of another', () => {
     const { workloads, write, addresses } = setUp()
     const many = Array.from({ length: 1_003 }, (_, index) =>

@@ -7,6 +7,7 @@ import type { Snapshot } from '../../snapshot/snapshot.js'
 import { isAddress } from '../../spec/addresses.js'
 import type { EndpointsErrorCode } from '../error-codes.js'
 import { localityOf } from '../locality.js'
+import type { AnswerFault } from './check-answer.js'
 import { PluginEndpointsProvider, type PluginEndpointsOptions } from './plugin-endpoints-provider.js'
 
 type ExternalWorkload = KindMap['ExternalWorkload']
@@ -49,11 +50,12 @@ export class ExternalWorkloads {
   /** What is wrong with the objects, beyond what the specification says of them. */
   problems(): readonly Problem[] {
     const snapshot = this.#options.current()
-    const found = this.provider.state().faults.flatMap(({ code, message, service, instance }): readonly Problem[] => {
+    const found = this.provider.state().faults.flatMap((fault): readonly Problem[] => {
+      const { code, message, service, instance } = fault
       const object = service && instance && snapshot.get('ExternalWorkload', service.namespace, instance)
       return object === undefined || object === ''
         ? [{ code, severity: 'warning', message }]
-        : [problemOf(object, code, message)]
+        : [{ ...problemOf(object, code, message), ...fieldOf(fault) }]
     })
     const beyond = [...new Set(this.#beyond.map(({ workload }) => workload))].map((workload) =>
       problemOf(
@@ -114,7 +116,7 @@ function answerOf(placements: readonly Placement[]): ProviderAnswer {
 }
 
 function instanceOf({ metadata, spec }: ExternalWorkload): Instance | undefined {
-  const { serviceAccount, weight, ready, ports, sidecar } = spec
+  const { serviceAccount, weight, ready, ports, sidecar, network } = spec
   // The specification reports other texts.
   const addresses = spec.addresses.filter(isAddress)
   if (addresses.length === 0) return undefined
@@ -127,10 +129,15 @@ function instanceOf({ metadata, spec }: ExternalWorkload): Instance | undefined 
     serviceAccount,
     locality: localityOf(metadata.labels),
     ...(sidecar !== undefined && { sidecar: sidecar.class === undefined ? {} : { class: sidecar.class } }),
+    ...(network !== undefined && { network }),
   }
 }
 
 function problemOf(workload: ExternalWorkload, code: EndpointsErrorCode, message: string): Problem {
-  const field = code === 'OSM_ENDPOINTS_ADDRESS' ? { field: 'spec.addresses' } : {}
-  return { code, severity: 'error', message, object: objectRef(workload), origin: workload.origin, ...field }
+  return { code, severity: 'error', message, object: objectRef(workload), origin: workload.origin }
+}
+
+function fieldOf({ code, ofGateway }: AnswerFault): Pick<Problem, 'field'> {
+  if (code !== 'OSM_ENDPOINTS_ADDRESS') return {}
+  return { field: ofGateway === true ? 'spec.network.gateway.address' : 'spec.addresses' }
 }

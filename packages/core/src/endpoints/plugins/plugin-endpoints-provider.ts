@@ -220,7 +220,7 @@ export class PluginEndpointsProvider implements EndpointsProvider {
     if (object === undefined || found === undefined) return []
     const evenUnready = object.spec.publishNotReadyAddresses === true
     const taking = found.instances.filter(
-      ({ ready, address }) => (ready || evenUnready) && !this.#serviceAddresses.has(snapshot, address),
+      (instance) => (instance.ready || evenUnready) && this.#serviceAddressOf(snapshot, instance) === undefined,
     )
     return dialledPorts(object).flatMap((port) =>
       taking.flatMap((instance) => endpointOf(object, port, instance) ?? []),
@@ -231,15 +231,20 @@ export class PluginEndpointsProvider implements EndpointsProvider {
   #serviceAddressFaults(services: readonly CheckedService[]): readonly AnswerFault[] {
     const snapshot = this.#options.current()
     return services.flatMap(({ service, instances }) =>
-      instances
-        .filter(({ address }) => this.#serviceAddresses.has(snapshot, address))
-        .map(({ id, address }) => ({
-          code: 'OSM_ENDPOINTS_ADDRESS' as const,
-          message: `address ${address} of ${id} is that of a Service; it is not used`,
-          service,
-          instance: id,
-        })),
+      instances.flatMap((instance): readonly AnswerFault[] => {
+        const { id, address: own } = instance
+        const address = this.#serviceAddressOf(snapshot, instance)
+        if (address === undefined) return []
+        const message = `address ${address} of ${id} is that of a Service; it is not used`
+        const fault = { code: 'OSM_ENDPOINTS_ADDRESS', message, service, instance: id } as const
+        return [address === own ? fault : { ...fault, ofGateway: true }]
+      }),
     )
+  }
+
+  #serviceAddressOf(snapshot: Snapshot, { address, network }: CheckedInstance): string | undefined {
+    const dialled = [address, ...(network?.gateway === undefined ? [] : [network.gateway.address])]
+    return dialled.find((each) => this.#serviceAddresses.has(snapshot, each))
   }
 
   #answer<T>(service: CheckedService | undefined, items: readonly T[]): Answer<T> {
@@ -281,7 +286,7 @@ function accountsOf({ service: { namespace }, instances }: CheckedService): read
 function endpointOf(
   { metadata: { namespace } }: KindMap['Service'],
   port: DialledPort,
-  { address, ports, serviceAccount, sidecar, locality, weight }: CheckedInstance,
+  { address, ports, serviceAccount, sidecar, locality, weight, network }: CheckedInstance,
 ): Endpoint | undefined {
   const named = (name: unknown): number | undefined => ports.find((it) => it.name === name)?.port
   const target = port.targetPort ?? port.port
@@ -299,5 +304,6 @@ function endpointOf(
     hostname: undefined,
     locality,
     cluster: '',
+    ...(network !== undefined && { network }),
   }
 }

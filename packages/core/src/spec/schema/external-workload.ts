@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 
 import { portNumber, struct } from './common.js'
+import { workloadNetwork } from './workload-network.js'
 
 /** policy.openservicemesh.io ExternalWorkload: a machine, or a process on one, that runs outside the cluster. */
 export const ExternalWorkloadSpecSchema = struct(
@@ -60,6 +61,7 @@ export const ExternalWorkloadSpecSchema = struct(
         'The sidecar in front of the workload. Absent: the workload is outside the mesh and is called in plain text, where traffic.plaintextNamespaces of the MeshConfig includes its namespace.',
       ),
     ),
+    network: Type.Optional(workloadNetwork()),
   },
   'A machine, or a process on one, that is an endpoint of Services of its namespace. Services select it by its labels.',
 )

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 
 import { duration, freeObject, oneOf, portNumber, secretRef, struct, textMap, type Spec } from './common.js'
 import type { pluginChainNames } from './plugin.js'
+import { networkGateway } from './workload-network.js'
 
 const bool = (description: string) => Type.Optional(Type.Boolean({ description }))
 const text = (description: string) => Type.Optional(Type.String({ description }))
@@ -113,6 +114,11 @@ const TrafficSchema = struct(
     ),
     plaintextNamespaces: textList(
       'Namespaces with plaintext from and to pods without a sidecar, while they are enrolled or withdrawn; * for all. Applies in permissive mode only.',
+    ),
+    networkGateway: Type.Optional(
+      networkGateway(
+        'Gateway by which machines of other networks call workloads of the network of the mesh. It passes TLS connections on by server name.',
+      ),
     ),
     useHTTPSIngress: bool('Field of v1alpha1; accepted and ignored. Set it per backend in IngressBackend.'),
     inboundExternalAuthorization: Type.Optional(

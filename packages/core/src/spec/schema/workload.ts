@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 
 import { mapOf, oneOf, portNumber, struct, type Spec } from './common.js'
 import { ProbesSchema } from './probe.js'
+import { workloadNetwork } from './workload-network.js'
 
 const WorkloadPortSchema = struct(
   {
@@ -159,6 +160,7 @@ export const WorkloadInstanceSpecSchema = struct(
       Type.Boolean({ description: 'True: the workload has terminated and waits for its sidecar to exit.' }),
     ),
     createdAt: Type.String({ description: 'Creation time of the instance, RFC 3339.' }),
+    network: Type.Optional(workloadNetwork()),
   },
   'A running instance of a Workload.',
 )

@@ -236,7 +236,7 @@ export interface PolicyEndpoint {
   readonly priority: number
   /** Where the workload runs. */
   readonly locality: Locality
-  /** Key of the cluster; empty for the own one. */
+  /** Key of the cluster, or name of the network, whose gateway the address is of; empty where the address is that of the workload. */
   readonly cluster: string
   /** Identity of the workload; absent if unknown. */
   readonly identity?: ServiceIdentity
@@ -258,6 +258,11 @@ export interface EndpointsPart {
   readonly id: string
   /** True: of endpoints of one priority those in the proxy's own zone are used first, then those in its region, then others. Absent: all alike. */
   readonly preferClose?: true
+  /**
+   * Network of the proxies that these endpoints are for: proxies of two networks reach a workload in two ways. Absent: the network of the mesh. What is in another network
+   * is given by the address of a gateway, which passes TLS on as it is, by the server name of the upstream.
+   */
+  readonly network?: string
   /** Sorted by address and port. */
   readonly endpoints: readonly PolicyEndpoint[]
 }

@@ -173,6 +173,7 @@ export const endpointsPartSchema = closed({
   kind: Type.Literal('endpoints'),
   id: nameSchema,
   preferClose: Type.Optional(Type.Literal(true)),
+  network: Type.Optional(nameSchema),
   endpoints: list(policyEndpoint),
 })
 

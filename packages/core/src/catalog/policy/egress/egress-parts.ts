@@ -16,7 +16,7 @@ import { globalGateways, isGatewayAccount, type GatewayChoice } from './egress-g
 import { egressPlan, type PlannedEgress } from './egress-plan.js'
 import type { EgressOrigination } from './egress-rules.js'
 import { gatewayEndpointsFrame, gatewayUpstreamId, gatewayUpstreamPart } from './gateway-service.js'
-import { nameKey, sortedUnique } from '../parts/keys.js'
+import { nameKey, networkKey, sortedUnique } from '../parts/keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from '../parts/policy-part.js'
 import { settingConnection } from '../upstreams/upstream-settings.js'
 
@@ -78,18 +78,25 @@ export const gatewayRules = defineQuery<CatalogState, ServiceAccountRef, readonl
 /** The set of parts of one kind that stand for the gateways of an account; undefined if it has none that can be used. */
 export const gatewaySet = defineQuery<
   CatalogState,
-  { readonly of: 'upstream' | 'endpoints'; readonly account: ServiceAccountRef },
+  {
+    readonly of: 'upstream' | 'endpoints'
+    readonly account: ServiceAccountRef
+    /** Of `endpoints` sets: network of the proxies; absent for that of the mesh. */
+    readonly network?: string
+  },
   PolicyPart<SetPart> | undefined
 >({
   name: 'gateway-set',
-  keyOf: ({ of, account }) => `${of} ${nameKey(account)}`,
+  keyOf: ({ of, account, network }) => `${of} ${nameKey(account)}${networkKey(network)}`,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, { of, account }) => {
+  compute: (context, { of, account, ...network }) => {
     const targets = context.get(gatewayRules, account).flatMap(({ choice }) => choice.targets)
     const upstreams = new Map(targets.map(({ upstream }) => [gatewayUpstreamId(upstream), upstream]))
     const parts = [...upstreams.values()].map((upstream): PolicyPart | undefined =>
-      of === 'upstream' ? context.get(gatewayUpstreamPart, upstream) : context.get(gatewayEndpointsFrame, upstream),
+      of === 'upstream'
+        ? context.get(gatewayUpstreamPart, upstream)
+        : context.get(gatewayEndpointsFrame, { ...upstream, ...network }),
     )
     return setOf(
       `${of}-gateways`,

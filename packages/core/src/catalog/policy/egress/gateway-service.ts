@@ -8,6 +8,7 @@ import { objectInputs } from '../../inputs/inputs.js'
 import { nameKey, targetPortKey, type TargetPortRef } from '../parts/keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from '../parts/policy-part.js'
 import type { PolicyProblem } from '../problems/problems.js'
+import { endpointsKey, type EndpointsRef } from '../upstreams/networks.js'
 import { serviceModel } from '../upstreams/services.js'
 import { endpointsFrame, endpointsPart, upstreamOfPort, upstreamPart } from '../upstreams/upstreams.js'
 
@@ -74,9 +75,9 @@ export const gatewayUpstreamPart = defineQuery<CatalogState, TargetPortRef, Poli
 })
 
 /** What policies hold of the `endpoints` part of a gateway, as {@link endpointsFrame}. */
-export const gatewayEndpointsFrame = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+export const gatewayEndpointsFrame = defineQuery<CatalogState, EndpointsRef, PolicyPart<EndpointsPart> | undefined>({
   name: 'gateway-endpoints-frame',
-  keyOf: targetPortKey,
+  keyOf: endpointsKey,
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
@@ -86,9 +87,9 @@ export const gatewayEndpointsFrame = defineQuery<CatalogState, TargetPortRef, Po
 })
 
 /** The whole `endpoints` part of a gateway. */
-export const gatewayEndpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+export const gatewayEndpointsPart = defineQuery<CatalogState, EndpointsRef, PolicyPart<EndpointsPart> | undefined>({
   name: 'gateway-endpoints-part',
-  keyOf: targetPortKey,
+  keyOf: endpointsKey,
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {

@@ -47,6 +47,11 @@ export function targetPortKey(ref: TargetPortRef): string {
   return `${nameKey(ref)}|${ref.targetPort}`
 }
 
+/** Text form of the network of proxies; empty for that of the mesh. Names of networks are DNS labels. */
+export function networkKey(network: string | undefined): string {
+  return network === undefined ? '' : `@${network}`
+}
+
 /** Key of an `inbound` part's query. */
 export function servedPortKey(ref: ServedPortRef): string {
   return `${servicePortKey(ref)}|${ref.targetPort}@${nameKey(ref.account)}`

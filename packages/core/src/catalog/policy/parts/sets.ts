@@ -6,7 +6,7 @@ import type { CatalogState } from '../../inputs/catalog-state.js'
 import { egressUpstreamSet, gatewaySet } from '../egress/egress-parts.js'
 import { consumedPorts } from '../gateway/route-plan.js'
 import { calledBy, calledParts, outboundPart } from '../routing/outbound.js'
-import { nameKey, readersKey, sameName, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
+import { nameKey, networkKey, readersKey, sameName, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import {
   namespacesInScope,
@@ -28,6 +28,8 @@ interface CalledNamespace extends ScopedNamespace {
 
 interface NamespaceSetRef extends CalledNamespace {
   readonly of: SetKind
+  /** Of `endpoints` sets: network of the proxies; absent for that of the mesh. */
+  readonly network?: string
 }
 
 function calledNamespaceKey(key: CalledNamespace): string {
@@ -40,12 +42,12 @@ function calledNamespaceKey(key: CalledNamespace): string {
  */
 const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPart> | undefined>({
   name: 'namespace-set',
-  keyOf: (key) => `${key.of} ${calledNamespaceKey(key)}`,
+  keyOf: (key) => `${key.of} ${calledNamespaceKey(key)}${networkKey(key.network)}`,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, { of, ...called }) => {
+  compute: (context, { of, network, ...called }) => {
     const { namespace } = called
-    const members = membersOf(context, of, called)
+    const members = membersOf(context, { of, network }, called)
     if (members.length === 0) return undefined
     return makePart<SetPart>(
       {
@@ -61,14 +63,14 @@ const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPa
   },
 })
 
-function membersOf(context: Context, of: SetKind, called: CalledNamespace): readonly PolicyPart[] {
+function membersOf(context: Context, { of, network }: Wanted<SetKind>, called: CalledNamespace): readonly PolicyPart[] {
   const members =
     of === 'outbound'
       ? outboundMembers(context, called)
       : context
           .get(calledUpstreams, called)
           .filter(({ namespace }) => namespace === called.namespace)
-          .map((upstream) => upstreamMember(context, of, upstream))
+          .map((upstream) => upstreamMember(context, { of, network }, upstream))
   return sortedParts(members)
 }
 
@@ -106,8 +108,19 @@ function sortedParts(parts: readonly (PolicyPart | undefined)[]): readonly Polic
   return parts.filter((part) => part !== undefined).sort((a, b) => compareText(a.part.id, b.part.id))
 }
 
-function upstreamMember(context: Context, of: 'upstream' | 'endpoints', key: TargetPortRef): PolicyPart | undefined {
-  return of === 'upstream' ? context.get(upstreamPart, key) : context.get(endpointsFrame, key)
+/** Parts of a kind, `endpoints` as proxies of a network reach them. */
+interface Wanted<K extends SetKind> {
+  readonly of: K
+  readonly network: string | undefined
+}
+
+function upstreamMember(
+  context: Context,
+  { of, network }: Wanted<'upstream' | 'endpoints'>,
+  key: TargetPortRef,
+): PolicyPart | undefined {
+  if (of === 'upstream') return context.get(upstreamPart, key)
+  return context.get(endpointsFrame, network === undefined ? key : { ...key, network })
 }
 
 /** A set of everything of a kind that a scope offers. */
@@ -121,24 +134,28 @@ export interface RootSetRef {
    * set.
    */
   readonly egressOf?: ServiceAccountRef
+  /** Of `endpoints` sets: network of the proxies; absent for that of the mesh. */
+  readonly network?: string
 }
 
 /** Everything of a kind that a scope offers; undefined if there is nothing. */
 export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart> | undefined>({
   name: 'root-set',
-  keyOf: ({ of, scope, readers, egressOf }) =>
-    `${of} ${scopeKey(scope)}>${readers}>${egressOf === undefined ? '' : nameKey(egressOf)}`,
+  keyOf: ({ of, scope, readers, egressOf, network }) =>
+    `${of} ${scopeKey(scope)}>${readers}>${egressOf === undefined ? '' : nameKey(egressOf)}${networkKey(network)}`,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, { of, scope, readers, egressOf }) => {
+  compute: (context, { of, scope, readers, egressOf, network }) => {
+    const inNetwork = network === undefined ? {} : { network }
     const called = calledNamespaces(context, scope, readers)
     const nested = called.flatMap((each) => {
-      const set = context.get(namespaceSet, { of, ...each })
+      const set = context.get(namespaceSet, { of, ...each, ...inNetwork })
       return set === undefined ? [] : [{ set, isShort: of === 'outbound' && each.namespace === readers }]
     })
-    const outside = egressOf === undefined ? [] : waysOut(context, of, egressOf)
+    const outside = egressOf === undefined ? [] : waysOut(context, of, egressOf, inNetwork)
     const all = [...nested, ...outside.map((set) => ({ set, isShort: false }))]
-    const abroad = of === 'outbound' ? [] : upstreamsAbroad(context, of, { called, sets: nested.map(({ set }) => set) })
+    const abroad =
+      of === 'outbound' ? [] : upstreamsAbroad(context, { of, network }, { called, sets: nested.map(({ set }) => set) })
     if (all.length === 0 && abroad.length === 0) return undefined
     const sets = all
       .map(({ set: { part, hash }, isShort }): SetRef => ({ hash, id: part.id, ...(isShort && { shortNames: true }) }))
@@ -161,7 +178,7 @@ function calledNamespaces(context: Context, scope: Scope, readers: string): read
 /** Upstreams that only routes from other namespaces lead to. No part may be in two sets of a policy. */
 function upstreamsAbroad(
   context: Context,
-  of: 'upstream' | 'endpoints',
+  wanted: Wanted<'upstream' | 'endpoints'>,
   { called, sets }: { readonly called: readonly CalledNamespace[]; readonly sets: readonly PolicyPart<SetPart>[] },
 ): readonly PolicyPart[] {
   const abroad = new Map(
@@ -175,7 +192,7 @@ function upstreamsAbroad(
   if (abroad.size === 0) return []
   const members = new Set(sets.flatMap(({ part }) => part.members.map(({ id }) => id)))
   const found = [...abroad].filter(([key]) => !members.has(key))
-  return sortedParts(found.map(([, upstream]) => upstreamMember(context, of, upstream)))
+  return sortedParts(found.map(([, upstream]) => upstreamMember(context, wanted, upstream)))
 }
 
 /** Whom a reader of `upstream` and `endpoints` sets shares them with: those of its namespace, if that has routes of its own for services of others, or all. */
@@ -186,8 +203,13 @@ export const upstreamReaders = defineQuery<CatalogState, string, string>({
   compute: (context, namespace) => (context.get(consumedPorts, namespace).length === 0 ? '' : namespace),
 })
 
-function waysOut(context: Context, of: SetKind, account: ServiceAccountRef): readonly PolicyPart<SetPart>[] {
+function waysOut(
+  context: Context,
+  of: SetKind,
+  account: ServiceAccountRef,
+  network: { readonly network?: string },
+): readonly PolicyPart<SetPart>[] {
   if (of === 'outbound') return []
   const egress = of === 'upstream' ? context.get(egressUpstreamSet, account) : undefined
-  return [egress, context.get(gatewaySet, { of, account })].filter((set) => set !== undefined)
+  return [egress, context.get(gatewaySet, { of, account, ...network })].filter((set) => set !== undefined)
 }

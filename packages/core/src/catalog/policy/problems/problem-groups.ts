@@ -33,7 +33,7 @@ import { routeConflicts } from '../gateway/route-conflicts.js'
 import { gatewayRoutes } from '../gateway/route-plan.js'
 import { sameRoute, type RouteRef } from '../gateway/route-refs.js'
 import { splitAnalysis } from '../routing/split-plan.js'
-import { sidecarProblems } from '../upstreams/upstreams.js'
+import { gatewayProblems, sidecarProblems } from '../upstreams/upstreams.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -131,6 +131,7 @@ const serviceProblems = defineQuery<CatalogState, MeshService, readonly PolicyPr
       ...(context.get(serviceModel, service)?.problems ?? []),
       ...context.get(outboundProblems, service),
       ...context.get(sidecarProblems, service),
+      ...context.get(gatewayProblems, service),
     ]
   },
 })

@@ -63,7 +63,7 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
   compute: (context, proxy) => {
     const frame = context.get(proxyFrame, proxy)
     if (frame === undefined) return undefined
-    const { account, namespace } = frame
+    const { account, namespace, network } = frame
     const scope = context.get(scopeOf, account)
     const egress = context.get(egressSet, account)
     const hasGateways = context.get(gatewayRules, account).length > 0
@@ -74,6 +74,7 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
         scope,
         readers: of === 'outbound' ? namespace : context.get(upstreamReaders, namespace),
         ...(hasEgressRoutes[of] && { egressOf: account }),
+        ...(of === 'endpoints' && network !== undefined && { network }),
       })
     const called = {
       outbound: set('outbound'),
@@ -90,6 +91,8 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
 interface ProxyFrame {
   readonly account: ServiceAccountRef
   readonly namespace: string
+  /** Absent for that of the mesh. */
+  readonly network?: string
   readonly complete: PartFrame<ProxyPart, CalledParts>['complete']
   readonly text: string
 }
@@ -106,7 +109,7 @@ const CALLED_PARTS: readonly CalledParts[] = ['outbound', 'upstreams', 'endpoint
 const proxyFrame = defineQuery<CatalogState, ProxyKey, ProxyFrame | undefined>({
   name: 'proxy-frame',
   keyOf: textKey,
-  equal: (a, b) => a?.text === b?.text,
+  equal: (a, b) => a?.text === b?.text && a?.network === b?.network,
   compute: (context, proxy) => {
     const name = context.get(instanceOfProxy, proxy)
     const instance = name && context.get(instanceModel, name)
@@ -164,7 +167,8 @@ function buildProxyFrame(context: Context, instance: Instance): ProxyFrame {
       origins: { '': [{ object: objectRefOf('WorkloadInstance', metadata) }] },
     },
   )
-  return { account, namespace: metadata.namespace, complete, text }
+  const network = spec.network?.name
+  return { account, namespace: metadata.namespace, ...(network !== undefined && { network }), complete, text }
 }
 
 function ipFamilies(addresses: readonly string[]): IpFamilies {

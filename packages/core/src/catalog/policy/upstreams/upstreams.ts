@@ -1,7 +1,6 @@
 import { HEALTH_CHECK_PATH, type MeshService } from '@osm-ts/driver-api'
 import {
   type ActiveHealthCheck,
-  compareText,
   type EndpointsPart,
   type PolicyEndpoint,
   type UpstreamPart,
@@ -36,6 +35,7 @@ import {
   type CalledService,
   type MeshServicePort,
 } from './services.js'
+import { endpointsKey, type EndpointsRef, gatewayObstacle, gatewayTo, reachedEndpoints } from './networks.js'
 import { upstreamConnection } from './upstream-settings.js'
 
 type Context = QueryContext<CatalogState>
@@ -150,27 +150,33 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
  * What policies hold of the `endpoints` part of that id: all but the endpoints, which come and go on their own; undefined if no port of the service leads
  * there. See {@link endpointsPart} for the whole part.
  */
-export const endpointsFrame = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+export const endpointsFrame = defineQuery<CatalogState, EndpointsRef, PolicyPart<EndpointsPart> | undefined>({
   name: 'endpoints-frame',
-  keyOf: targetPortKey,
+  keyOf: endpointsKey,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, key) => {
+  compute: (context, { network, ...key }) => {
     const { parent, hostname } = calledService(key)
     // What is dialled by its own address needs no list of them.
     if (hostname === ANY_INSTANCE || portsLeadingTo(context, key).length === 0) return undefined
     const preferClose = context.get(serviceModel, parent)?.preferClose === true
     return makePart<EndpointsPart>(
-      { kind: 'endpoints', id: targetPortKey(key), ...(preferClose && { preferClose }), endpoints: [] },
+      {
+        kind: 'endpoints',
+        id: targetPortKey(key),
+        ...(preferClose && { preferClose }),
+        ...(network !== undefined && { network }),
+        endpoints: [],
+      },
       { origins: { '': [{ object: objectRefOf('Service', parent) }] } },
     )
   },
 })
 
 /** The whole `endpoints` part of that id; undefined if no port of the service leads there. No policy reads it, so that it costs no policy anything. */
-export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+export const endpointsPart = defineQuery<CatalogState, EndpointsRef, PolicyPart<EndpointsPart> | undefined>({
   name: 'endpoints-part',
-  keyOf: targetPortKey,
+  keyOf: endpointsKey,
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
@@ -183,8 +189,15 @@ export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart
       // Proxies are told IP addresses: what a host name stands for is not theirs to find out.
       .filter(({ servicePort, address }) => numbers.includes(servicePort) && isAddress(address))
       .filter((endpoint) => hasSidecar(endpoint) || context.get(allowsPlaintext, key.namespace))
-      .map((endpoint) => policyEndpoint(context, endpoint))
-    return makePart<EndpointsPart>({ ...frame.part, endpoints: distinct(endpoints) }, { origins: frame.origins })
+      .map((endpoint) => ({ endpoint, direct: policyEndpoint(context, endpoint) }))
+    const reached = reachedEndpoints(endpoints, {
+      network: key.network,
+      meshGateway: context.get(settingInputs.networkGateway, ''),
+      servicePort: Math.min(...numbers),
+      isOnlyPort: leadsToOnePort(context, called.parent),
+      isInstance: called.hostname !== undefined,
+    })
+    return makePart<EndpointsPart>({ ...frame.part, endpoints: reached }, { origins: frame.origins })
   },
 })
 
@@ -269,8 +282,45 @@ export const sidecarProblems = defineQuery<CatalogState, MeshService, readonly P
   },
 })
 
-/** Sorted by address and port, each pair once. */
-function distinct(endpoints: readonly PolicyEndpoint[]): readonly PolicyEndpoint[] {
-  const byPlace = new Map(endpoints.map((endpoint) => [`${endpoint.address} ${endpoint.port}`, endpoint]))
-  return [...byPlace.values()].sort((a, b) => compareText(a.address, b.address) || a.port - b.port)
+function leadsToOnePort(context: Context, service: MeshService): boolean {
+  const targets = (context.get(serviceModel, service)?.ports ?? []).map(
+    ({ port }) => context.get(portTarget, { ...service, port }).targetPort,
+  )
+  return new Set(targets).size <= 1
 }
+
+/** Endpoints of a service that callers outside of their network do not reach, because no gateway can pass their connections on. */
+export const gatewayProblems = defineQuery<CatalogState, MeshService, readonly PolicyProblem[]>({
+  name: 'gateway-problems',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    const behind = context.get(endpointsOfService, service).items.flatMap((endpoint) => {
+      const gateway = gatewayTo(endpoint, { network: undefined, meshGateway: undefined })
+      return gateway === undefined ? [] : [{ endpoint, gateway }]
+    })
+    if (behind.length === 0 || context.get(serviceModel, service) === undefined) return []
+    const reach = { isOnlyPort: leadsToOnePort(context, service) }
+    const problems = new ProblemList(objectRefOf('Service', service))
+    for (const [obstacle, reason] of [
+      [
+        'plaintext',
+        'have no sidecar, and a gateway passes connections on by the server name of TLS; give them sidecars',
+      ],
+      [
+        'port',
+        'have a gateway with one port, and the Service has several: a server name does not tell them apart; leave out the port of the gateway, so that it listens on those of the Service',
+      ],
+    ] as const) {
+      const found = behind.filter(({ endpoint, gateway }) => gatewayObstacle(gateway, endpoint, reach) === obstacle)
+      const named = sortedUnique(found.map(({ endpoint }) => endpoint.address)).slice(0, NAMED_ADDRESSES)
+      if (named.length > 0)
+        problems.warning(
+          'OSM_POLICY_NETWORK_GATEWAY',
+          'spec.ports',
+          `endpoints of other networks, such as ${named.join(', ')}, get no traffic from the network of the mesh: they ${reason}`,
+        )
+    }
+    return problems.items
+  },
+})
