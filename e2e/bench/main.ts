@@ -12,6 +12,7 @@ import { measureConvergence } from './convergence.js'
 import { measureClusterInjection } from './injection-cluster.js'
 import { measureInjection } from './injection.js'
 import { measureKubernetesSync } from './kubernetes-sync.js'
+import { measureKwok } from './kwok/kwok.js'
 import { measureLimits } from './limits/limits.js'
 import { measureLiveEdit } from './live-edit.js'
 import { measureLostRequests } from './lost-requests.js'
@@ -72,6 +73,7 @@ const names = [
   'lost-requests',
   'sidecar-latency',
   'kubernetes-sync',
+  'kwok',
   'injection',
   'injection-cluster',
   'cli-start',
@@ -79,7 +81,7 @@ const names = [
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
-const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'machines', 'services', 'peers']
+const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'kwok', 'machines', 'services', 'peers']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -369,6 +371,24 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       ? { pods: 500, services: 100, namespaces: 10 }
       : { pods: 5000, services: 1000, namespaces: 50 }
     return measureKubernetesSync({ ...size, rounds: values.quick ? 1 : 2 })
+  },
+  kwok: async () => {
+    const {
+      OSM_API_TIER_OBSTACLE: obstacle,
+      OSM_KWOK: kwok,
+      KUBE_CONTROLLER_MANAGER_BIN: controllerManager,
+    } = process.env
+    if (obstacle !== undefined) return { notRun: obstacle }
+    if (kwok === undefined || controllerManager === undefined)
+      throw new Error('OSM_KWOK names no kwok; `npm run bench -- kwok` provides one')
+    return measureKwok({
+      ...(values.quick
+        ? { services: 100, connected: 60, starts: 2, churnSeconds: 15, rounds: 1 }
+        : { services: 1000, connected: 200, starts: 9, churnSeconds: 120, rounds: 4 }),
+      replicas: 10,
+      perMinute: 500,
+      programs: { ...scalePrograms, ...(JSON.parse(kwok) as { kwok: string; stages: string[] }), controllerManager },
+    })
   },
   edit: () =>
     measureLiveEdit({

@@ -223,6 +223,8 @@ export const targets = [
   target('P-256 certificates, to the bare cryptography', 'certificates.ratio', 'least', 0.7),
   target('osm analyze of a folder of 5,000 objects', 'analyze.wall.p50', 'most', 3000, 'ms'),
   target('osm version --client-only beyond node -e 0', 'cli-start.beyondNode', 'most', 60, 'ms'),
+  target('10,000 pods of kwok: controller ready, processor time', 'kwok.ready.cpuMs.p50', 'most', 5000, 'ms'),
+  target('the same, resident memory', 'kwok.ready.residentMiB.p50', 'most', 350, 'MiB'),
   target(
     'convergence of other drivers beside drivers that hang, throw and leak, p99 to p99 without them',
     'containment.ratio',

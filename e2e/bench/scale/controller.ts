@@ -14,8 +14,10 @@ export interface ControllerOptions {
   readonly program: string
   /** Of its kubeconfig and its log. */
   readonly folder: string
-  /** URL of the API server. */
-  readonly api: string
+  /** URL of an API server that asks no one who he is, or the path of a kubeconfig. */
+  readonly api: string | { readonly kubeconfig: string }
+  /** Port at which proxies of a replica connect is that of the mesh; the address is its own. 127.0.0.1 if absent. */
+  readonly address?: string
   /** Bundle that is loaded before the program, so that its heap can be asked about, see soak/probe-main.ts. */
   readonly probe?: string | undefined
   /** Folder for a profile of its processor time, which it writes when it ends. */
@@ -50,15 +52,16 @@ export class Controller {
   /** Answers only where the controller was started with one. */
   readonly probe: HeapProbe
   readonly #child: ChildProcess
-  readonly #healthPort: number
+  /** Its server of health and metrics. */
+  readonly #health: string
   readonly #logFile: string
   readonly #startedAt = performance.now()
 
-  private constructor(child: ChildProcess, healthPort: number, logFile: string) {
+  private constructor(child: ChildProcess, health: string, logFile: string) {
     this.#child = child
     this.pid = child.pid ?? 0
     this.probe = new HeapProbe(child)
-    this.#healthPort = healthPort
+    this.#health = health
     this.#logFile = logFile
   }
 
@@ -71,9 +74,9 @@ export class Controller {
 
   /** Starts its process. */
   static async spawn(options: ControllerOptions): Promise<Controller> {
-    const { program, folder, api, probe, profiles } = options
-    const kubeconfig = join(folder, 'kubeconfig')
-    writeFileSync(kubeconfig, kubeconfigFor(api))
+    const { program, folder, api, address = '127.0.0.1', probe, profiles } = options
+    const kubeconfig = typeof api === 'string' ? join(folder, 'kubeconfig') : api.kubeconfig
+    if (typeof api === 'string') writeFileSync(kubeconfig, kubeconfigFor(api))
     const [health, debug, webhook] = [await freePort(), await freePort(), await freePort()]
     const logFile = join(folder, `controller-${health}.log`)
     const child = spawn(
@@ -85,7 +88,7 @@ export class Controller {
         `--kubeconfig=${kubeconfig}`,
         '--mesh-name=osm',
         `--osm-namespace=${OSM_NAMESPACE}`,
-        '--bind-address=127.0.0.1',
+        `--bind-address=${address}`,
         `--health-port=${health}`,
         `--debug-port=${debug}`,
         `--webhook-port=${webhook}`,
@@ -103,7 +106,7 @@ export class Controller {
       },
     )
     child.stderr?.pipe(createWriteStream(logFile))
-    return new Controller(child, health, logFile)
+    return new Controller(child, `http://${address}:${health}`, logFile)
   }
 
   /** Milliseconds since its process was started. */
@@ -130,11 +133,16 @@ export class Controller {
     }
   }
 
+  /** Whether it leads the replicas. */
+  async leads(): Promise<boolean> {
+    return (await this.#metrics())('osm_leader') === 1
+  }
+
   /** Resolves when it reports that it is ready. */
   async ready(): Promise<void> {
     for (;;) {
       if (this.#child.exitCode !== null) throw new Error(`osm-controller has ended: ${this.lastWords()}`)
-      const response = await fetch(`http://127.0.0.1:${this.#healthPort}/health/ready`).catch(() => undefined)
+      const response = await fetch(`${this.#health}/health/ready`).catch(() => undefined)
       if (response?.status === 200) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
@@ -149,13 +157,20 @@ export class Controller {
     clearTimeout(timer)
   }
 
+  /** Ends it as a power cut would: what it holds, it holds until that expires. */
+  async kill(): Promise<void> {
+    const exited = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await exited
+  }
+
   /** The last lines of its log. */
   lastWords(): string {
     return readFileSync(this.#logFile, 'utf8').split('\n').slice(-20).join('\n')
   }
 
   async #metrics(): Promise<(name: string) => number> {
-    const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text()
+    const text = await (await fetch(`${this.#health}/metrics`)).text()
     return (name) => {
       const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
       if (line === undefined) throw new Error(`osm-controller has no metric ${name}`)
