@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 import { describe, expect, it } from '@jest/globals'
+import { hashPart } from '@osm-ts/driver-api/policy'
 import { called, callers, documentOf, proxyPart, served, trustOf } from '@osm-ts/driver-testkit'
 
 import { examples } from '../../test/examples.js'
@@ -72,6 +73,23 @@ describe('translation', () => {
     const { document, refusals } = say(policy, { ...trustOf('r\n'), cipherSuites: ['ECDHE-ECDSA-AES128-GCM-SHA256'] })
     expect(document.config).not.toContain('  bind ')
     expect(refusals.map(({ ref }) => ref.kind)).toEqual(['trust'])
+  })
+
+  it('leaves out endpoints behind a gateway to another network, and says so', () => {
+    const policy = called([{ name: 'a', endpoints: [1001, 1002] }])
+    const changed = policy.parts.map((part) =>
+      part.kind === 'endpoints'
+        ? { ...part, endpoints: part.endpoints.map((each, i) => (i === 0 ? { ...each, cluster: 'onprem' } : each)) }
+        : part,
+    )
+    const members = changed.flatMap((part) =>
+      part.kind === 'endpoints' ? [{ id: part.id, hash: hashPart(part) }] : [],
+    )
+    const parts = changed.map((part) => (part.kind === 'set' && part.of === 'endpoints' ? { ...part, members } : part))
+    const sets = parts.flatMap((part) => (part.kind === 'set' && part.of === 'endpoints' ? [hashPart(part)] : []))
+    const { document, refusals } = say({ ...policy, changes: { ...policy.changes, endpoints: sets[0]! }, parts })
+    expect(document.slots.flatMap(({ endpoint }) => endpoint?.port ?? [])).toEqual([1002])
+    expect(refusals).toMatchObject([{ pointer: '/endpoints/0', message: expect.stringContaining('networks') }])
   })
 
   it('requests nothing but mutual TLS between sidecars', () => {
