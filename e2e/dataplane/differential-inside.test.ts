@@ -29,5 +29,5 @@ describe('osm policy can and the oracle, on calls inside the mesh', () => {
     for (const kind of ['http allow', 'http deny', 'http refuse', 'tcp allow', 'tcp deny'])
       expect({ kind, isOften: (counts.get(kind) ?? 0) > 20 }).toEqual({ kind, isOften: true })
   })
-  itAgreesOnRoutes({ policies: 25, attempts: 90 })
+  itAgreesOnRoutes({ policies: 40, attempts: 75 })
 })

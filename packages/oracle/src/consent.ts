@@ -24,14 +24,20 @@ export function isHeard(
     )
 }
 
+/** Routes of a kind, as grants name it, in a namespace. */
+interface Speaker {
+  readonly kind: string
+  readonly namespace: string
+}
+
 /** True if a route may send requests to a Service: within its namespace, or where a ReferenceGrant of either kind permits it. */
-export function mayRoute(objects: Objects, home: string, service: Ref): boolean {
+export function mayRoute(objects: Objects, { kind, namespace: home }: Speaker, service: Ref): boolean {
   if (home === service.namespace || home === objects.controlPlane) return true
   return [...objects.list('ReferenceGrant'), ...objects.list('GatewayReferenceGrant')]
     .filter((grant) => grant.namespace === service.namespace)
     .some(
       ({ spec }) =>
-        (spec.from ?? []).some((it) => it.group === GATEWAY && it.kind === 'HTTPRoute' && it.namespace === home) &&
+        (spec.from ?? []).some((it) => it.group === GATEWAY && it.kind === kind && it.namespace === home) &&
         (spec.to ?? []).some(
           (it) => it.group === '' && it.kind === 'Service' && (it.name ?? service.name) === service.name,
         ),

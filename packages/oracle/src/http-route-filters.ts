@@ -1,12 +1,14 @@
 import type { HeaderModifier, PathModifier, RouteFilter, RouteMatch, RouteRule } from './http-route-spec.js'
-import { matchesOf, prefixOf, type SentRequest } from './http-route-match.js'
 import { isWithheld } from './identity-headers.js'
+import type { RequestMatch, SentRequest } from './request-routes.js'
 import { isHeaderName } from './route-match.js'
 
 /** Headers that frame a message or choose its destination. */
 const FRAMING = ['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te']
 
-const FILTERS = ['RequestHeaderModifier', 'ResponseHeaderModifier', 'RequestRedirect', 'URLRewrite']
+const MIRROR = 'RequestMirror'
+const FILTERS = ['RequestHeaderModifier', 'ResponseHeaderModifier', 'RequestRedirect', 'URLRewrite', MIRROR]
+const CALL_FILTERS = ['RequestHeaderModifier', 'ResponseHeaderModifier', MIRROR]
 const STATUSES = [301, 302, 303, 307, 308]
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 const PATH = /^\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$/
@@ -17,9 +19,23 @@ export function isUsableRule({ filters = [], matches = [], backendRefs = [] }: R
   const redirects = types.includes('RequestRedirect')
   return (
     filters.every((filter) => isUsableFilter(filter, matches)) &&
-    new Set(types).size === types.length &&
-    !(redirects && (types.includes('URLRewrite') || backendRefs.length > 0))
+    isOnce(types) &&
+    !(redirects && (types.includes('URLRewrite') || types.includes(MIRROR) || backendRefs.length > 0))
   )
+}
+
+/** The same of a rule of a GRPCRoute. */
+export function isUsableCallRule({ filters = [] }: Pick<RouteRule, 'filters'>): boolean {
+  return (
+    filters.every((filter) => CALL_FILTERS.includes(filter.type) && isUsableFilter(filter, [])) &&
+    isOnce(filters.map(({ type }) => type))
+  )
+}
+
+/** Copies may have several destinations. Everything else is said once. */
+function isOnce(types: readonly string[]): boolean {
+  const others = types.filter((type) => type !== MIRROR)
+  return new Set(others).size === others.length
 }
 
 /** False if the share of a backend with these filters is answered 500. */
@@ -33,13 +49,16 @@ export function areUsableOfBackend(filters: readonly RouteFilter[] = []): boolea
 }
 
 function isUsableFilter(filter: RouteFilter, matches: readonly RouteMatch[]): boolean {
-  const { type, requestHeaderModifier, responseHeaderModifier, requestRedirect, urlRewrite } = filter
+  const { type, requestHeaderModifier, responseHeaderModifier, requestRedirect, urlRewrite, requestMirror } = filter
   if (!FILTERS.includes(type)) return false
   switch (type) {
     case 'RequestHeaderModifier':
       return requestHeaderModifier !== undefined && isUsableModifier(requestHeaderModifier)
     case 'ResponseHeaderModifier':
       return responseHeaderModifier !== undefined && isUsableModifier(responseHeaderModifier)
+    // One that leads nowhere copies nothing.
+    case MIRROR:
+      return requestMirror !== undefined
     case 'RequestRedirect':
       return (
         requestRedirect !== undefined &&
@@ -79,11 +98,20 @@ function isUsablePath(path: PathModifier | undefined, matches: readonly RouteMat
   )
 }
 
+/** A rule without matches is for all requests. */
+export function matchesOf({ matches = [] }: Pick<RouteRule, 'matches'>): readonly RouteMatch[] {
+  return matches.length === 0 ? [{}] : matches
+}
+
 /** The path with what a modifier replaces of it. */
-export function changedPath(path: string, modifier: PathModifier | undefined, match: RouteMatch): string {
+export function changedPath(
+  path: string,
+  modifier: PathModifier | undefined,
+  { prefix: matched }: RequestMatch,
+): string {
   if (modifier === undefined) return path
   if (modifier.type === 'ReplaceFullPath') return modifier.replaceFullPath ?? path
-  const rest = path.slice(prefixOf(match).length)
+  const rest = path.slice(matched.length)
   const prefix = (modifier.replacePrefixMatch ?? '').replace(/\/+$/, '')
   return `${prefix}${rest}` === '' ? '/' : `${prefix}${rest}`
 }

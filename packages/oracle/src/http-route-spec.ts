@@ -4,7 +4,7 @@ export interface HttpRouteSpec {
   readonly rules?: readonly RouteRule[]
 }
 
-interface ParentRef {
+export interface ParentRef {
   readonly group?: string
   readonly kind?: string
   readonly namespace?: string
@@ -17,6 +17,7 @@ export interface RouteRule {
   readonly matches?: readonly RouteMatch[]
   readonly filters?: readonly RouteFilter[]
   readonly backendRefs?: readonly BackendRef[]
+  readonly retry?: { readonly codes?: readonly number[]; readonly attempts?: number }
 }
 
 export interface RouteMatch {
@@ -44,6 +45,13 @@ export interface RouteFilter {
     readonly path?: PathModifier
   }
   readonly urlRewrite?: { readonly hostname?: string; readonly path?: PathModifier }
+  readonly requestMirror?: Mirror
+}
+
+export interface Mirror {
+  readonly backendRef: BackendRef
+  readonly percent?: number
+  readonly fraction?: { readonly numerator: number; readonly denominator?: number }
 }
 
 export interface HeaderModifier {
@@ -71,4 +79,22 @@ export interface BackendRef {
   readonly port?: number
   readonly weight?: number
   readonly filters?: readonly RouteFilter[]
+}
+
+/** What a GRPCRoute of the Gateway API says. */
+export interface GrpcRouteSpec {
+  readonly parentRefs?: readonly ParentRef[]
+  readonly rules?: readonly (Pick<RouteRule, 'filters' | 'backendRefs'> & { readonly matches?: readonly CallMatch[] })[]
+}
+
+export interface CallMatch {
+  readonly method?: { readonly type?: string; readonly service?: string; readonly method?: string }
+  readonly headers?: readonly ValueMatch[]
+}
+
+/** What a TCPRoute of the Gateway API says, and a TLSRoute, which has names. */
+export interface ConnectionRouteSpec {
+  readonly parentRefs?: readonly ParentRef[]
+  readonly hostnames?: readonly string[]
+  readonly rules?: readonly { readonly backendRefs?: readonly BackendRef[] }[]
 }

@@ -1,7 +1,7 @@
 export type { EgressQuestion, EgressVerdict } from './egress.js'
 export { isHostOf } from './host-pattern.js'
 export type { Answer } from './http-routes.js'
-export { Oracle, type Destination, type OracleOptions, type Question, type Verdict } from './oracle.js'
+export { Oracle, type Copies, type Destination, type OracleOptions, type Question, type Verdict } from './oracle.js'
 export type { Labels, OracleObject, Ref } from './objects.js'
 export { readTarget, type RequestTarget } from './request-target.js'
 export type { OutsideCaller, OutsideQuestion, OutsideVerdict } from './outside.js'

@@ -1,10 +1,15 @@
-import type { HttpRouteSpec } from './http-route-spec.js'
+import type { ConnectionRouteSpec, GrpcRouteSpec, HttpRouteSpec } from './http-route-spec.js'
 
 /** A Kubernetes object as it is written down. */
 export interface OracleObject {
   readonly apiVersion?: string
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Labels }
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels?: Labels
+    readonly creationTimestamp?: string
+  }
   readonly spec?: unknown
 }
 
@@ -62,6 +67,10 @@ interface Specs {
     readonly matches?: readonly MatchReference[]
   }
   readonly HTTPRoute: HttpRouteSpec
+  readonly GRPCRoute: GrpcRouteSpec
+  /** The kind TCPRoute of the Gateway API. */
+  readonly GatewayTCPRoute: ConnectionRouteSpec
+  readonly TLSRoute: ConnectionRouteSpec
   readonly ReferenceGrant: GrantSpec
   /** The kind ReferenceGrant of the Gateway API. */
   readonly GatewayReferenceGrant: GrantSpec
@@ -136,6 +145,8 @@ export type KnownKind = keyof Specs
 /** An object of a kind that the oracle knows. */
 export interface Known<K extends KnownKind> extends Ref {
   readonly labels: Labels
+  /** Empty if unknown. */
+  readonly createdAt: string
   readonly spec: Specs[K]
 }
 
@@ -166,17 +177,16 @@ export class Objects {
   }
 }
 
-/** Two APIs have a kind ReferenceGrant. */
+/** Two APIs have a kind ReferenceGrant, and a kind TCPRoute. */
 function kindOf({ apiVersion = '', kind }: OracleObject): string {
-  return kind === 'ReferenceGrant' && apiVersion.startsWith('gateway.networking.k8s.io/')
-    ? 'GatewayReferenceGrant'
-    : kind
+  const isShared = kind === 'ReferenceGrant' || kind === 'TCPRoute'
+  return isShared && apiVersion.startsWith('gateway.networking.k8s.io/') ? `Gateway${kind}` : kind
 }
 
 function read<K extends KnownKind>({ metadata, spec }: OracleObject): Known<K> {
-  const { name, namespace = 'default', labels = {} } = metadata
+  const { name, namespace = 'default', labels = {}, creationTimestamp: createdAt = '' } = metadata
   // Users may write anything; what does not fit is another's to report.
-  return { name, namespace, labels, spec: (spec ?? {}) as Specs[K] }
+  return { name, namespace, labels, createdAt, spec: (spec ?? {}) as Specs[K] }
 }
 
 /** `namespace/name`. */

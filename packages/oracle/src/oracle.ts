@@ -1,23 +1,15 @@
-import { allowing, namedHeaders, opensSomething } from './access.js'
+import { allowing, namedHeaders } from './access.js'
 import { decideEgress, type EgressQuestion, type EgressVerdict } from './egress.js'
-import { isAttached } from './http-route-match.js'
-import { type Answer, type RoutedCall, type Share, leadsTo, routedShares } from './http-routes.js'
+import { connectionShares } from './connection-routes.js'
+import { type Answer, type RoutedCall, type Routing, routing } from './http-routes.js'
 import { isWithheld, removedHeaders } from './identity-headers.js'
 import { serviceNamed } from './mesh-names.js'
 import { type Known, Objects, type OracleObject, type Ref, type ServicePort, shown } from './objects.js'
 import { type OutsideQuestion, type OutsideVerdict, admit } from './outside.js'
+import { knows } from './reach.js'
 import { mergedSlashes, readTarget, type RequestTarget } from './request-target.js'
 import type { HttpRequest, ReadRequest } from './route-match.js'
-import {
-  type Place,
-  accountsBehind,
-  isApex,
-  isServed,
-  places,
-  placesBehind,
-  portOf,
-  readsRequests,
-} from './services.js'
+import { type Place, isServed, places, placesBehind, portOf, readsRequests } from './services.js'
 
 /** What the oracle is asked: may this caller send this to that service? */
 export interface Question {
@@ -28,6 +20,8 @@ export interface Question {
   readonly port: number
   /** Absent: the question is about a TCP connection. */
   readonly request?: HttpRequest
+  /** Of a connection: the server name that TLS asks for. */
+  readonly serverName?: string
 }
 
 /** One of the accounts that a request may end up at. */
@@ -41,7 +35,7 @@ export interface Destination {
   readonly by?: string
   /** Headers of the request that the workload does not get, in lower case. */
   readonly removedHeaders?: readonly string[]
-  /** What an HTTPRoute makes of the request; absent without one. */
+  /** What an HTTPRoute or a GRPCRoute makes of the request; absent without one. */
   readonly routed?: {
     /** Path and query. */
     readonly target: string
@@ -52,6 +46,13 @@ export interface Destination {
   }
 }
 
+/** Copies of a request, of which one goes to one of the destinations. */
+export interface Copies {
+  /** False for those of some requests only. */
+  readonly ofAll: boolean
+  readonly destinations: readonly Destination[]
+}
+
 /** What becomes of a request. */
 export interface Verdict {
   /**
@@ -60,8 +61,12 @@ export interface Verdict {
    */
   readonly outcome: 'allow' | 'deny' | 'depends' | 'refuse' | 'answer' | 'nowhere'
   readonly destinations: readonly Destination[]
-  /** What HTTPRoutes have the sidecar of the caller answer, to some of the requests if there are destinations; absent if nothing. */
+  /** What routes of the Gateway API have the sidecar of the caller answer, to some of the requests if there are destinations; absent without routes. */
   readonly answers?: readonly Answer[]
+  /** Copies of the request; absent without routes. */
+  readonly copies?: readonly Copies[]
+  /** When the sidecar of the caller sends the request again: after these statuses, so many times. Absent: never. */
+  readonly retry?: Routing['retry']
   readonly reason: string
   /** Path and query as servers with a sidecar get them. */
   readonly target?: string
@@ -118,7 +123,7 @@ export class Oracle {
     this.#clusterDomain = clusterDomain
   }
 
-  decide({ from, to, port: number, request }: Question): Verdict {
+  decide({ from, to, port: number, request, serverName }: Question): Verdict {
     const service = this.#objects.find('Service', to)
     const port = service && portOf(service, number)
     if (service === undefined || port === undefined)
@@ -126,8 +131,11 @@ export class Oracle {
     if (!isServed(this.#objects, service)) return nowhere(`Service ${shown(to)} is outside the mesh`)
     if (!this.#canHoldCertificate(from)) return nowhere(`${shown(from)} can hold no certificate`)
     const sent = readsRequests(port) ? request : undefined
-    const shares = sent === undefined ? undefined : this.#shares(from, service, port, sent)
-    if (shares !== undefined) return this.#routed(from, service, shares)
+    const routed =
+      sent === undefined
+        ? this.#connection(from, service, port, serverName)
+        : this.#request(from, service, this.#routing(from, service, port, sent))
+    if (routed !== undefined) return routed
     const target = sent === undefined ? undefined : readTarget(sent.target, this.#keepsSlashes)
     const read = sent === undefined || target === undefined ? undefined : readRequest(sent, target)
     const found = this.#usable(places(this.#objects, service, port, read))
@@ -187,13 +195,13 @@ export class Oracle {
     return serviceNamed(this.#objects, host, namespace, this.#clusterDomain)
   }
 
-  /** What HTTPRoutes do with a request; undefined where none is attached to the port. */
-  #shares(
+  /** What HTTPRoutes and GRPCRoutes do with a request; undefined where none is attached to the port. */
+  #routing(
     from: Ref,
     service: Known<'Service'>,
     port: ServicePort,
     { method, target, headers }: HttpRequest,
-  ): readonly Share[] | undefined {
+  ): Routing | undefined {
     const [path = '', ...query] = textOf(target).split('?')
     const call: RoutedCall = {
       callers: from.namespace,
@@ -205,75 +213,90 @@ export class Oracle {
         query: query.length === 0 ? '' : `?${query.join('?')}`,
         headers: new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
       },
-      hasWorkloads: (backend, backendPort) =>
-        this.#usable(placesBehind(this.#objects, backend, backendPort)).length > 0,
+      hasWorkloads: (backend, backendPort) => this.#hasWorkloads(backend, backendPort),
     }
-    return routedShares(this.#objects, call)
+    return routing(this.#objects, call)
   }
 
-  /** The verdict on a request that HTTPRoutes share out. */
-  #routed(from: Ref, to: Known<'Service'>, shares: readonly Share[]): Verdict {
-    // Without a route to the service the sidecar of the caller has no rule of its routes either.
-    const answers = this.#knows(from, to)
-      ? shares.flatMap((share) => (share.kind === 'answer' ? share.answer : []))
-      : []
-    const destinations = shares.flatMap((share): readonly Destination[] => {
-      if (share.kind === 'answer') return []
-      const { service, port, request, host } = share
-      // Headers that sidecars withhold do not even reach the rule.
-      const headers = Object.fromEntries([...request.headers].filter(([name]) => !isWithheld(name)))
-      const arriving = { method: request.method, target: `${request.path}${request.query}`, headers }
-      const target = readTarget(arriving.target, this.#keepsSlashes)
-      const found = this.#usable(placesBehind(this.#objects, service, port))
-      const routed = {
-        target: target.refused ? arriving.target : `${target.path}${target.query}`,
-        headers,
-        ...(host === undefined ? {} : { host }),
-      }
-      return this.#judgeAll(from, found, readRequest(arriving, target), target).map((each) => ({ ...each, routed }))
+  /** The verdict on a request that HTTPRoutes or GRPCRoutes share out. */
+  #request(from: Ref, to: Known<'Service'>, found: Routing | undefined): Verdict | undefined {
+    if (found === undefined) return undefined
+    const { shares, copies, retry } = found
+    const answers = shares.flatMap((share) => (share.kind === 'answer' ? share.answer : []))
+    const sent = shares.flatMap((share) => (share.kind === 'sent' ? share : []))
+    return {
+      ...this.#routed(
+        from,
+        to,
+        sent.flatMap((share) => this.#arrivals(from, share)),
+        answers,
+      ),
+      // A copy is of the request as the share has changed it.
+      copies: copies.map(({ ofAll, ...elsewhere }) => ({
+        ofAll,
+        destinations: sent.flatMap((share) => this.#arrivals(from, { ...share, ...elsewhere })),
+      })),
+      ...(retry === undefined ? {} : { retry }),
+    }
+  }
+
+  /** Where a share of requests may end up, and what it is then. */
+  #arrivals(
+    from: Ref,
+    { service, port, request, host }: Extract<Routing['shares'][number], { readonly kind: 'sent' }>,
+  ): readonly Destination[] {
+    // Headers that sidecars withhold do not even reach the rule.
+    const headers = Object.fromEntries([...request.headers].filter(([name]) => !isWithheld(name)))
+    const arriving = { method: request.method, target: `${request.path}${request.query}`, headers }
+    const target = readTarget(arriving.target, this.#keepsSlashes)
+    const found = this.#usable(placesBehind(this.#objects, service, port))
+    const routed = {
+      target: target.refused ? arriving.target : `${target.path}${target.query}`,
+      headers,
+      ...(host === undefined ? {} : { host }),
+    }
+    return this.#judgeAll(from, found, readRequest(arriving, target), target).map((each) => ({ ...each, routed }))
+  }
+
+  /** The verdict on a connection that TCPRoutes or TLSRoutes share out; undefined where none is attached to the port. */
+  #connection(
+    from: Ref,
+    service: Known<'Service'>,
+    port: ServicePort,
+    serverName: string | undefined,
+  ): Verdict | undefined {
+    const shares = connectionShares(this.#objects, {
+      callers: from.namespace,
+      service,
+      port,
+      ...(serverName === undefined ? {} : { serverName }),
+      hasWorkloads: (backend, backendPort) => this.#hasWorkloads(backend, backendPort),
     })
+    if (shares === undefined) return undefined
+    const destinations = shares.flatMap((share): readonly Destination[] => {
+      if (share === 'closed') return []
+      const found = this.#usable(placesBehind(this.#objects, share.service, share.port))
+      return this.#judgeAll(from, found, undefined, undefined)
+    })
+    return this.#routed(from, service, destinations, shares.includes('closed') ? [{ status: 'closed' }] : [])
+  }
+
+  /** The verdict on what routes share out between destinations and answers of the sidecar of the caller. */
+  #routed(from: Ref, to: Known<'Service'>, destinations: readonly Destination[], said: readonly Answer[]): Verdict {
+    // Without a route to the service the sidecar of the caller has no rule of its routes either.
+    const answers = this.#permissive || knows(this.#objects, from, to) ? said : []
     if (destinations.length === 0 && answers.length === 0)
-      return nowhere(`${shown(from)} may call nothing that the HTTPRoutes of Service ${shown(to)} lead to`)
+      return nowhere(`${shown(from)} may call nothing that the routes of Service ${shown(to)} lead to`)
     return {
       outcome: destinations.length === 0 ? 'answer' : outcomeOf([...destinations, ...answers.map(() => REFUSED)]),
       destinations,
       answers,
-      reason: [...destinations.map(describe), ...answers.map(({ status }) => `an HTTPRoute answers ${status}`)].join(
-        '; ',
-      ),
+      reason: [...destinations.map(describe), ...answers.map(({ status }) => `a route answers ${status}`)].join('; '),
     }
   }
 
-  /** True if the policy of a caller has a route to a service: it may call workloads of it, or of where splits and HTTPRoutes of it lead. */
-  #knows(from: Ref, service: Known<'Service'>): boolean {
-    if (this.#permissive) return true
-    const objects = this.#objects
-    const open = objects.list('TrafficTarget').filter((target) => opensSomething(objects, target, from))
-    const isReached = (candidate: Known<'Service'>): boolean =>
-      open.some(
-        ({ namespace, spec }) =>
-          namespace === candidate.namespace && accountsBehind(objects, candidate).includes(spec.destination.name),
-      )
-    if (isReached(service)) return true
-    const isSplit = objects
-      .list('TrafficSplit')
-      .filter((split) => isApex(split, service))
-      .some(({ namespace, spec }) =>
-        (spec.backends ?? []).some(({ service: name, weight }) => {
-          const backend = weight < 0 ? undefined : objects.find('Service', { namespace, name })
-          return backend !== undefined && isReached(backend)
-        }),
-      )
-    return (
-      isSplit ||
-      objects
-        .list('HTTPRoute')
-        .filter(({ namespace }) => namespace === service.namespace || namespace === from.namespace)
-        .filter((route) =>
-          (service.spec.ports ?? []).some((port) => readsRequests(port) && isAttached(route, service, port)),
-        )
-        .some((route) => leadsTo(objects, route, isReached))
-    )
+  #hasWorkloads(service: Known<'Service'>, port: ServicePort): boolean {
+    return this.#usable(placesBehind(this.#objects, service, port)).length > 0
   }
 
   #usable(found: readonly Place[]): readonly Place[] {

@@ -123,11 +123,10 @@ export function isServed(objects: Objects, service: Known<'Service'> | undefined
   return isSplit || isRouted(objects, service) || objects.find('ServiceImport', service) !== undefined
 }
 
-/** True if a Service is the parent of an HTTPRoute of its own namespace. */
+/** True if a Service is the parent of a route of its own namespace. */
 function isRouted(objects: Objects, { namespace, name }: Ref): boolean {
-  return objects
-    .list('HTTPRoute')
-    .filter((route) => route.namespace === namespace)
+  return (['HTTPRoute', 'GRPCRoute', 'GatewayTCPRoute', 'TLSRoute'] as const)
+    .flatMap((kind) => objects.list(kind).filter((route) => route.namespace === namespace))
     .flatMap(({ spec: { parentRefs = [] } }) => parentRefs)
     .some(
       (parent) =>

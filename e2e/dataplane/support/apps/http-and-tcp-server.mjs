@@ -1,10 +1,15 @@
-// Tells over HTTP what it saw, and over TCP who it is.
+// Tells over HTTP what it saw, and over TCP who it is. A request with a mark is noted in a file, and may ask for the status of its answer.
+import { appendFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 
-const { NAME: server = 'server', HOST: host = '127.0.0.1', PORT_HTTP, PORT_TCP } = process.env
+const { NAME: server = 'server', HOST: host = '127.0.0.1', PORT_HTTP, PORT_TCP, ARRIVALS } = process.env
 const http = createHttpServer((request, response) => {
   request.resume()
+  const { 'x-mark': mark, 'x-answer': status } = request.headers
+  // By the time of the answer, the note is there.
+  if (ARRIVALS !== undefined && mark !== undefined) appendFileSync(ARRIVALS, `${String(mark)} ${server}\n`)
+  response.statusCode = Number(status ?? 200)
   response.end(JSON.stringify({ server, path: request.url, headers: request.headers }))
 })
 const tcp = createTcpServer((socket) => {

@@ -12,12 +12,12 @@ const TRIES_FOR_MS = 120_000
 export async function lastingFault(
   differential: DifferentialMesh,
   attempt: Attempt,
-  faultOf: (outcome: Outcome) => string | undefined,
+  faultOf: (outcome: Outcome) => Promise<string | undefined> | string | undefined,
   forMs: number,
 ): Promise<string | undefined> {
   const deadline = performance.now() + forMs
   for (;;) {
-    const fault = faultOf(await differential.attempt(attempt))
+    const fault = await faultOf(await differential.attempt(attempt))
     if (fault === undefined || performance.now() > deadline) return fault
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -28,7 +28,7 @@ export async function counterExample(
   differential: DifferentialMesh,
   policy: Policy,
   attempt: Attempt,
-  faultOf: (verdict: Verdict, outcome: Outcome, attempt: Attempt) => string | undefined,
+  faultOf: (verdict: Verdict, outcome: Outcome, attempt: Attempt) => Promise<string | undefined> | string | undefined,
 ): Promise<string> {
   const faultUnder = async (applied: Policy, forMs: number): Promise<string | undefined> => {
     await differential.apply(applied)

@@ -19,9 +19,9 @@ interface Amount {
   readonly attempts: number
 }
 
-/** Compares what `osm policy can` and the oracle say of random HTTPRoutes, and what sidecars do if there are some. */
+/** Compares what `osm policy can` and the oracle say of random routes of the Gateway API, and what sidecars do if there are some. */
 export function itAgreesOnRoutes({ policies, attempts }: Amount, mesh?: () => DifferentialMesh): void {
-  it('agree on what random HTTPRoutes do with random requests', async () => {
+  it('agree on what random routes of the Gateway API do with random requests and connections', async () => {
     const counts = new Map<string, number>()
     let compared = 0
     let found: { readonly policy: Policy; readonly attempt: Attempt; readonly isOfSidecars: boolean } | undefined
@@ -35,7 +35,7 @@ export function itAgreesOnRoutes({ policies, attempts }: Amount, mesh?: () => Di
           const verdict = verdictOn(oracle, attempt)
           const said = await faultOfPolicyCan(can, verdict, attempt)
           compared += 1
-          for (const kind of kindsOf(verdict)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+          for (const kind of kindsOf(verdict, attempt)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
           const did =
             mesh === undefined || said !== undefined
               ? undefined
@@ -55,13 +55,16 @@ export function itAgreesOnRoutes({ policies, attempts }: Amount, mesh?: () => Di
         isOfSidecars && mesh !== undefined
           ? await counterExample(mesh(), policy, attempt, routingFault)
           : await policyCanExample(policy, attempt)
-      throw new Error(`${repeated}: ${example}`)
+      throw new Error(`${repeated}: ${String(errorInstance)}\n${example}`)
     }
     if (failed) throw new Error(`${repeated}: ${String(errorInstance)}`, { cause: errorInstance })
     expect(compared).toBe(policies * attempts)
     // A comparison in which a kind of answer does not occur would show nothing of it. The few that go through sidecars need not have the rare ones.
-    const common = ['allow', 'deny', 'depends', 'not routed', 'answered 404', 'answered 500']
-    const kinds = mesh === undefined ? [...common, 'rewritten', 'redirected', 'answered 503'] : common
+    const common = ['allow', 'deny', 'depends', 'not routed', 'answered 404', 'answered 500', 'closed']
+    const kinds =
+      mesh === undefined
+        ? [...common, 'rewritten', 'redirected', 'answered 503', 'by server name', 'copied', 'repeated']
+        : [...common, 'repeated']
     const rare = kinds.filter((kind) => (counts.get(kind) ?? 0) < compared / 1000)
     expect({ repeated, counts: Object.fromEntries(counts), rare }).toMatchObject({ rare: [] })
   })
@@ -89,9 +92,20 @@ async function policyCanExample(policy: Policy, attempt: Attempt): Promise<strin
 }
 
 /** What a verdict is an example of. */
-function kindsOf({ outcome, answers, destinations }: Verdict): readonly string[] {
+function kindsOf({ outcome, answers, destinations, copies = [], retry }: Verdict, attempt: Attempt): readonly string[] {
   if (answers === undefined) return ['not routed']
-  const statuses = answers.map(({ status }) => (status < 400 ? 'redirected' : `answered ${status}`))
+  const statuses = answers.map(({ status }) =>
+    status === 'closed' ? status : status < 400 ? 'redirected' : `answered ${status}`,
+  )
   const isChanged = destinations.some(({ allowed, routed }) => allowed && routed?.host !== undefined)
-  return [outcome, ...new Set(statuses), ...(isChanged ? ['rewritten'] : [])]
+  const isAllowed = destinations.some(({ allowed }) => allowed)
+  const asked = attempt.kind === 'http' ? attempt.request.headers.find(([name]) => name === 'x-answer')?.[1] : undefined
+  const kinds = {
+    rewritten: isChanged,
+    copied: isAllowed && copies.some((each) => each.destinations.some(({ allowed }) => allowed)),
+    repeated: isAllowed && retry?.codes.includes(Number(asked)) === true,
+    'by server name': isAllowed && attempt.kind === 'tcp' && (attempt.serverName ?? '') !== '',
+  }
+  const found = Object.entries(kinds).flatMap(([kind, is]) => (is ? [kind] : []))
+  return [outcome, ...new Set(statuses), ...found]
 }

@@ -12,8 +12,8 @@ import { type Attempt, anyAttempt, policiesOf } from './random-policy.js'
 /** Policies, and attempts under each. */
 const POLICIES = 20
 const ATTEMPTS = 110
-/** With HTTPRoutes; many more are compared without sidecars. */
-const ROUTED = { policies: 8, attempts: 75 }
+/** With routes of the Gateway API; other policies are compared without sidecars. */
+const ROUTED = { policies: 10, attempts: 200 }
 /** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. */
 const TRIES_FOR_MS = 120_000
 
@@ -80,7 +80,7 @@ export function describeDifferential(sidecarClass: string): void {
       expect(sent).toBeGreaterThanOrEqual(2000)
     })
 
-    // Other classes do a part of what HTTPRoutes say, and report the rest.
+    // Other classes do a part of what routes say, and report the rest.
     if (sidecarClass === 'envoy') itAgreesOnRoutes(ROUTED, () => differential)
   })
 }

@@ -1,26 +1,37 @@
+import { rm } from 'node:fs/promises'
 import { type Socket, connect } from 'node:net'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { throughProxy } from '../traffic.js'
 import { telemetry } from '../yaml.js'
+import { clientHello } from './client-hello.js'
 import { type Bare, startBare } from './bare.js'
 import { type Policy, configOf } from './question.js'
 import type { EgressAttempt } from './random-egress.js'
 import type { Attempt } from './random-policy.js'
 import { type RawAnswer, RawClient } from './raw-http.js'
 import { bytesThroughProxy } from './raw-request.js'
-import { CANARY, HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
+import { ARRIVALS, CANARY, HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
 
 /** What became of an attempt: who answered, and which path and headers it saw; or how it was refused. */
 export type Outcome =
   | {
       readonly passed: true
       readonly server: string
+      /** Of the answer to a request. */
+      readonly status?: number
+      readonly mark?: string
       readonly path?: string
       readonly headers?: Readonly<Record<string, string>>
     }
-  | { readonly passed: false; readonly status: number; readonly location?: string }
+  | {
+      readonly passed: false
+      readonly status: number
+      readonly mark?: string
+      readonly location?: string
+      readonly grpcStatus?: number
+    }
 
 const FILE = 'policy.yaml'
 
@@ -30,6 +41,7 @@ export class DifferentialMesh {
   readonly #bare: Bare
   readonly #clients: ReadonlyMap<string, RawClient>
   #state = 0
+  #marks = 0
 
   private constructor(mesh: TestMesh, bare: Bare) {
     this.#mesh = mesh
@@ -60,6 +72,14 @@ export class DifferentialMesh {
 
   /** Puts a policy into force, in place of the one before. */
   async apply(policy: Policy): Promise<void> {
+    // Of an object that becomes invalid the last valid version stays in force, so that objects of the one before go first.
+    const former = `/state-${this.#state}`
+    await this.#mesh.write(FILE, configOf(policy))
+    await eventually(
+      () => this.#mesh.debug('/debug/policies'),
+      (page) => !page.includes(former),
+      { everyMs: 10, what: `that ${former} is gone` },
+    )
     this.#state += 1
     await this.#mesh.write(FILE, configOf(policy), ...policy.documents, ...canaryPolicy(this.#state))
     const url = canaryUrl(this.#state)
@@ -74,14 +94,7 @@ export class DifferentialMesh {
       ({ status }) => status === 200,
       { everyMs: 10, what: `state ${this.#state}` },
     )
-    await eventually(
-      () => this.#mesh.statuses(),
-      (all) =>
-        all.every(
-          ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
-        ),
-      { everyMs: 10, what: 'that every sidecar has applied its policy' },
-    )
+    await this.#applied()
   }
 
   /**
@@ -102,6 +115,11 @@ export class DifferentialMesh {
       (policy) => policy.includes(`"${mark}"`),
       { everyMs: 10, what: 'that the policy is computed' },
     )
+    await this.#applied()
+  }
+
+  /** @throws Error with the words of a sidecar that refuses something */
+  async #applied(): Promise<void> {
     const all = await eventually(
       () => this.#mesh.statuses(),
       (statuses) =>
@@ -124,14 +142,21 @@ export class DifferentialMesh {
   async attempt(attempt: Attempt): Promise<Outcome> {
     const [namespace = '', name = ''] = attempt.to.split('/')
     if (attempt.kind === 'tcp') {
-      const server = await answerOverTcp(this.#mesh.tcpAddress(attempt.from, `${name}_${namespace}_${TCP_PORT}`))
+      const { serverName } = attempt
+      const first = serverName === undefined ? Buffer.from('?\n') : await clientHello(serverName)
+      const address = this.#mesh.tcpAddress(attempt.from, `${name}_${namespace}_${TCP_PORT}`)
+      const server = await answerOverTcp(address, first)
       return server === undefined ? { passed: false, status: 0 } : { passed: true, server }
     }
-    const bytes = bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, attempt.request)
+    this.#marks += 1
+    const mark = `mark-${this.#marks}`
+    const headers = [...attempt.request.headers, ['x-mark', mark] as const]
+    const bytes = bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, { ...attempt.request, headers })
     const { body, ...answer } = await this.#client(attempt.from).ask(bytes)
-    return body.startsWith('{"server"')
-      ? { passed: true, ...(JSON.parse(body) as { server: string; path: string; headers: Record<string, string> }) }
-      : { passed: false, ...answer }
+    const { status } = answer
+    if (!body.startsWith('{"server"')) return { passed: false, mark, ...answer }
+    const seen = JSON.parse(body) as { server: string; path: string; headers: Record<string, string> }
+    return { passed: true, mark, status, ...seen }
   }
 
   /** Sends a request to a host outside the mesh. */
@@ -149,6 +174,7 @@ export class DifferentialMesh {
   async close(): Promise<void> {
     for (const client of this.#clients.values()) client.close()
     await Promise.all([this.#mesh.stop(), this.#bare.stop()])
+    await rm(ARRIVALS, { force: true })
   }
 }
 
@@ -160,10 +186,10 @@ function opened(host: string, port: number): Promise<Socket> {
 }
 
 /** The line that returns; undefined if the connection is closed before. */
-function answerOverTcp(address: string): Promise<string | undefined> {
+function answerOverTcp(address: string, first: Uint8Array): Promise<string | undefined> {
   const [host = '', port = ''] = address.split(':')
   return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port) }, () => socket.write('?\n'))
+    const socket = connect({ host, port: Number(port) }, () => socket.write(first))
     let heard = ''
     socket.setTimeout(10_000, () => socket.destroy())
     socket.on('error', () => socket.destroy())

@@ -40,9 +40,10 @@ export function configOf({ permissive, plaintext, keepsEscapedSlashes }: Omit<Po
 
 /** An attempt as the command line of `osm policy can` has it. */
 export function asked(attempt: Attempt): AskedRequest {
-  const { port, request } = question(attempt)
+  const { port, request, serverName } = question(attempt)
   const to = `${attempt.to}:${port}`
-  if (attempt.kind === 'tcp' || request === undefined) return { from: attempt.from, to }
+  if (attempt.kind === 'tcp' || request === undefined)
+    return { from: attempt.from, to, ...(serverName === undefined ? {} : { serverName }) }
   const { method, headers } = request
   return { from: attempt.from, to, method, target: attempt.request.target, headers }
 }
@@ -55,7 +56,10 @@ export function verdictOn(oracle: Oracle, attempt: Attempt): Verdict {
 /** An attempt as a question. Header fields that repeat are one value, and the spaces around values are no part of them. */
 function question(attempt: Attempt): Question {
   const base = { from: ref(attempt.from), to: ref(attempt.to) }
-  if (attempt.kind === 'tcp') return { ...base, port: TCP_PORT }
+  if (attempt.kind === 'tcp') {
+    const { serverName = '' } = attempt
+    return { ...base, port: TCP_PORT, ...(serverName === '' ? {} : { serverName }) }
+  }
   const { method, target, headers } = attempt.request
   const values = new Map<string, string>()
   for (const [name, value] of headers) {

@@ -61,7 +61,8 @@ export const anyRouteGroup = fc
     document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `${home}/g${number}`, { spec: { matches } }),
   )
 
-const tcpRoute = fc
+/** TCPRoutes of SMI, for TrafficTargets. */
+export const anyPortRoute = fc
   .tuple(
     namespace,
     fc.nat(1),
@@ -163,7 +164,7 @@ export const anyPolicy: fc.Arbitrary<{
   documents: fc
     .tuple(
       fc.array(anyRouteGroup, { minLength: 2, maxLength: 4 }),
-      fc.array(tcpRoute, { maxLength: 3 }),
+      fc.array(anyPortRoute, { maxLength: 3 }),
       fc.array(anyTarget, { minLength: 2, maxLength: 8 }),
       fc.array(anySplit, { maxLength: 3 }),
       fc.array(anyOpening, { maxLength: 3 }).map((openings) => openings.flat()),
@@ -180,11 +181,12 @@ export function policiesOf(sidecarClass: string): typeof anyPolicy {
 export function withoutDoubles(documents: readonly string[]): readonly string[] {
   const byName = new Map(
     documents.map((text) => {
-      const { kind, metadata } = JSON.parse(text) as {
+      const { apiVersion, kind, metadata } = JSON.parse(text) as {
+        readonly apiVersion: string
         readonly kind: string
         readonly metadata: { readonly namespace: string; readonly name: string }
       }
-      return [`${kind} ${metadata.namespace}/${metadata.name}`, text] as const
+      return [`${apiVersion} ${kind} ${metadata.namespace}/${metadata.name}`, text] as const
     }),
   )
   return [...byName.values()]
@@ -192,7 +194,12 @@ export function withoutDoubles(documents: readonly string[]): readonly string[] 
 
 /** One thing that a client tries. */
 export type Attempt = { readonly from: string; readonly to: string } & (
-  { readonly kind: 'tcp' } | { readonly kind: 'http'; readonly request: RawRequest }
+  | {
+      readonly kind: 'tcp'
+      /** Of a connection with TLS; empty: TLS without a name. */
+      readonly serverName?: string
+    }
+  | { readonly kind: 'http'; readonly request: RawRequest }
 )
 
 const segment = fc.constantFrom(

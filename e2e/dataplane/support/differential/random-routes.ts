@@ -1,50 +1,30 @@
 import fc from 'fast-check'
 
 import type { Policy } from './question.js'
-import { type Attempt, anyOpening, anyRouteGroup, anySplit, anyTarget, withoutDoubles } from './random-policy.js'
-import { HTTP_PORT, TCP_PORT, clients, document, services } from './topology.js'
+import { anyConnectionRoutes, anyRoutedConnection, greeter } from './random-connection-routes.js'
+import {
+  type Attempt,
+  anyOpening,
+  anyPortRoute,
+  anyRouteGroup,
+  anySplit,
+  anyTarget,
+  withoutDoubles,
+} from './random-policy.js'
+import { anyRoutedCall, grpcRoute } from './random-call-routes.js'
+import { GATEWAY_API, namespace } from './random-route-names.js'
+import { backend, headerCondition, headers, mirror, ofBackend, parent } from './random-route-parts.js'
+import { HTTP_PORT, clients, document, services } from './topology.js'
 
 /*
- * Random HTTPRoutes over a mesh that stays, beside TrafficTargets and TrafficSplits. Names and paths come from small pools, so that several routes are
+ * Random routes of the Gateway API over a mesh that stays, beside TrafficTargets and TrafficSplits. Names and paths come from small pools, so that several routes are
  * attached to one Service, match the same requests and contradict each other.
  */
-
-const GATEWAY_API = 'gateway.networking.k8s.io'
-const namespace = fc.constantFrom('a', 'b')
 
 /** Selects workloads that do not exist. */
 const hollow = document('v1', 'Service', 'a/hollow', {
   spec: { selector: { app: 'hollow' }, ports: [{ name: 'http', port: HTTP_PORT, appProtocol: 'http' }] },
 })
-
-/** Services by namespace and name: mostly those of the mesh. */
-const anyService = (...names: readonly string[]) =>
-  fc.constantFrom(...names).map((text) => {
-    const [home = '', name = ''] = text.split('/')
-    return { namespace: home, name }
-  })
-
-const parent = fc.oneof(
-  {
-    weight: 15,
-    arbitrary: fc
-      .tuple(
-        anyService('a/web', 'a/web', 'a/twin', 'a/both', 'a/both', 'b/store', 'b/store', 'a/words', 'a/bare'),
-        fc.constantFrom({}, {}, { port: HTTP_PORT }, { sectionName: 'http' }),
-      )
-      .map(([service, at]) => ({ group: '', kind: 'Service', ...service, ...at })),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom<object[]>(
-      { name: 'web' },
-      { group: '', kind: 'Service', name: 'web', port: TCP_PORT },
-      { group: '', kind: 'Service', name: 'web', port: HTTP_PORT, sectionName: 'tcp' },
-      { group: '', kind: 'Service', name: 'legacy', namespace: 'a' },
-      { group: '', kind: 'Service', name: 'none' },
-    ),
-  },
-)
 
 const path = fc.oneof(
   fc.record({ type: fc.constant('Exact'), value: fc.constantFrom('/a', '/a/b', '/', '/a/', '/A') }),
@@ -59,14 +39,6 @@ const path = fc.oneof(
     type: fc.constant('RegularExpression'),
     value: fc.constantFrom('/a', '/a.*', '/[ab]/.*', '/(a|b)', '(?i)/a', '(', '.*b'),
   }),
-)
-const headerCondition = fc.record(
-  {
-    type: fc.constantFrom('Exact', 'RegularExpression'),
-    name: fc.constantFrom('x-user', 'X-User', 'x-role', 'serviceidentity', 'x user'),
-    value: fc.constantFrom('root', 'r.*', '[a-z]+', '', 'root,rita'),
-  },
-  { requiredKeys: ['name', 'value'] },
 )
 const queryCondition = fc.record(
   {
@@ -86,28 +58,6 @@ const match = fc.record(
   { requiredKeys: [] },
 )
 
-const headerValue = fc.constantFrom('root', 'rita', '100%', '')
-const one = (name: string) => headerValue.map((value) => [{ name, value }])
-const headerModifier = fc.oneof(
-  {
-    weight: 10,
-    arbitrary: fc.record(
-      { set: one('x-user'), add: one('X-Role'), remove: fc.constantFrom(['x-other'], ['x-added']) },
-      { requiredKeys: [] },
-    ),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({ add: one('x-added'), remove: fc.constant(['X-User']) }, { requiredKeys: ['add'] }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('host', 'x-envoy-retry-on', 'serviceidentity', 'x role').map((name) => ({
-      set: [{ name, value: '1' }],
-    })),
-  },
-  { weight: 1, arbitrary: fc.record({ set: one('x-role'), add: one('X-Role') }) },
-)
 const pathModifier = fc.oneof(
   {
     weight: 4,
@@ -141,10 +91,6 @@ const urlRewrite = fc.record(
   },
   { requiredKeys: [] },
 )
-const ofBackend = fc.oneof(
-  headerModifier.map((requestHeaderModifier) => ({ type: 'RequestHeaderModifier', requestHeaderModifier })),
-  headerModifier.map((responseHeaderModifier) => ({ type: 'ResponseHeaderModifier', responseHeaderModifier })),
-)
 const filter = fc.oneof(
   { weight: 8, arbitrary: ofBackend },
   { weight: 6, arbitrary: urlRewrite.map((rewrite) => ({ type: 'URLRewrite', urlRewrite: rewrite })) },
@@ -152,51 +98,29 @@ const filter = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ type: 'ExtensionRef' }, { type: 'URLRewrite' }) },
 )
 
-const backend = fc
-  .tuple(
-    anyService(
-      'a/web',
-      'a/web',
-      'a/twin',
-      'a/twin',
-      'a/both',
-      'b/store',
-      'b/store',
-      'b/store',
-      'a/words',
-      'a/bare',
-      'a/hollow',
-    ),
-    fc.constantFrom<object[]>({}, {}, {}, { weight: 1 }, { weight: 3 }, { weight: 0 }),
-    fc.option(
-      fc.oneof(
-        { weight: 3, arbitrary: fc.array(ofBackend, { minLength: 1, maxLength: 2 }).map((filters) => ({ filters })) },
-        {
-          weight: 2,
-          arbitrary: fc.constantFrom<object[]>(
-            { namespace: 'a', name: 'hollow' },
-            { namespace: 'a', name: 'hollow' },
-            { namespace: 'a', name: 'none' },
-            { namespace: 'a', name: 'legacy' },
-            { group: 'example.com' },
-            { port: TCP_PORT },
-            { port: 81 },
-          ),
-        },
-      ),
-      { freq: 2, nil: {} },
-    ),
-  )
-  .map(([service, weight, more]) => ({ ...service, port: HTTP_PORT, ...weight, ...more }))
+const retry = fc.record(
+  {
+    codes: fc.constantFrom([500, 503, 429], [429, 500, 503], [500], [429, 503], []),
+    attempts: fc.constantFrom(1, 2, 3),
+    backoff: fc.constant('1ms'),
+  },
+  { requiredKeys: ['codes', 'backoff'] },
+)
 
 const rule = fc
   .record(
     {
       matches: fc.array(match, { minLength: 1, maxLength: 3 }),
-      filters: fc.array(filter, { minLength: 1, maxLength: 1 }),
+      filters: fc.oneof(
+        { weight: 6, arbitrary: fc.tuple(filter) },
+        { weight: 2, arbitrary: fc.tuple(mirror) },
+        { weight: 2, arbitrary: fc.tuple(filter, mirror) },
+        { weight: 1, arbitrary: fc.tuple(mirror, mirror) },
+      ),
       backendRefs: fc.array(backend, { minLength: 1, maxLength: 3 }),
+      retry,
     },
-    { requiredKeys: ['backendRefs'] },
+    { requiredKeys: ['backendRefs', 'retry'] },
   )
   .map(({ backendRefs, ...others }) => {
     const redirects = others.filters?.some(({ type }) => type === 'RequestRedirect') ?? false
@@ -220,11 +144,11 @@ const grant = fc
     fc.constantFrom('gateway.networking.k8s.io/v1', 'policy.openservicemesh.io/v1alpha1'),
     namespace,
     fc.constantFrom('a', 'b', 'a', 'b', 'c'),
-    fc.constantFrom('HTTPRoute', 'HTTPRoute', 'HTTPRoute', 'GRPCRoute'),
+    fc.constantFrom('HTTPRoute', 'HTTPRoute', 'HTTPRoute', 'GRPCRoute', 'TCPRoute', 'TLSRoute'),
     fc.constantFrom(undefined, undefined, 'web', 'store'),
   )
   .map(([apiVersion, home, from, kind, name]) =>
-    document(apiVersion, 'ReferenceGrant', `${home}/of-${from}`, {
+    document(apiVersion, 'ReferenceGrant', `${home}/of-${from}-${kind.toLowerCase()}`, {
       spec: {
         from: [{ group: GATEWAY_API, kind, namespace: from }],
         to: [{ group: '', kind: 'Service', ...(name === undefined ? {} : { name }) }],
@@ -232,7 +156,17 @@ const grant = fc
     }),
   )
 
-/** Policies with HTTPRoutes. */
+/** Gives routes an age, of few. */
+function aged(ages: readonly string[]): (text: string, index: number) => string {
+  return (text, index) => {
+    const creationTimestamp = ages[index % Math.max(1, ages.length)]
+    if (creationTimestamp === undefined) return text
+    const { metadata, ...others } = JSON.parse(text) as { readonly metadata: object }
+    return `${JSON.stringify({ ...others, metadata: { ...metadata, creationTimestamp } })}\n`
+  }
+}
+
+/** Policies with routes of the Gateway API. Half of them have no GRPCRoutes, which hold before HTTPRoutes. All routes have an age, or none has. */
 export const anyRoutedPolicy: fc.Arbitrary<Policy> = fc.record({
   permissive: fc.boolean(),
   plaintext: fc.constantFrom([], [], ['a'], ['*']),
@@ -240,12 +174,25 @@ export const anyRoutedPolicy: fc.Arbitrary<Policy> = fc.record({
   documents: fc
     .tuple(
       fc.array(httpRoute, { minLength: 3, maxLength: 8 }),
-      fc.array(grant, { minLength: 1, maxLength: 5 }),
+      fc.oneof(fc.constant([]), fc.array(grpcRoute, { minLength: 1, maxLength: 4 })),
+      anyConnectionRoutes,
+      fc.constantFrom<(readonly string[])[]>(
+        [],
+        ['2026-01-03T00:00:00Z', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z'],
+      ),
+      fc.array(grant, { minLength: 1, maxLength: 6 }),
       fc.array(anyOpening, { minLength: 4, maxLength: 8 }),
-      fc.array(fc.oneof(anyTarget, anySplit, anyRouteGroup), { maxLength: 6 }),
+      fc.array(fc.oneof(anyTarget, anySplit, anyRouteGroup, anyPortRoute), { maxLength: 6 }),
     )
-    .map(([routes, grants, openings, others]) =>
-      withoutDoubles([hollow, ...routes, ...grants, ...openings.flat(), ...others]),
+    .map(([requests, calls, connections, ages, grants, openings, others]) =>
+      withoutDoubles([
+        hollow,
+        greeter,
+        ...[...requests, ...calls, ...connections].map(aged(ages)),
+        ...grants,
+        ...openings.flat(),
+        ...others,
+      ]),
     ),
 })
 
@@ -270,19 +217,30 @@ const target = fc
     fc.constantFrom('', '', '', '?', '?q=1', '?q=2&q=1', '?q', '?r=1&q=', '?Q=1', '?q=%31', '?q=1=2'),
   )
   .map(([where, query]) => `${where}${query}`)
-const value = fc.constantFrom('root', 'rita', '', 'Root')
-const headers = fc.oneof(
-  fc.constant([]),
-  value.map((user) => [['x-user', user] as const]),
-  fc.tuple(value, value).map(([user, role]) => [['X-User', user] as const, ['x-role', role] as const]),
-  fc.tuple(value, value).map(([one, two]) => [['x-user', one] as const, ['x-user', two] as const]),
-  value.map((user) => [['serviceidentity', user] as const]),
-)
+/** Requests to services that routes are attached to. Some ask for the status of the answer. */
+const anyRoutedRequest: fc.Arbitrary<Attempt> = fc
+  .record({
+    from: fc.constantFrom(...clients),
+    to: fc.constantFrom('a/web', 'a/web', 'a/both', 'a/both', 'b/store', ...services),
+    method: fc.constantFrom('GET', 'GET', 'POST', 'DELETE'),
+    target,
+    headers,
+    answer: fc.constantFrom(undefined, '200', '500', '500', '503', '429'),
+  })
+  .map(({ from, to, method, answer, ...request }) => ({
+    kind: 'http' as const,
+    from,
+    to,
+    request: { method, ...request, headers: [...request.headers, ...asking(answer)] },
+  }))
 
-/** Requests to services that routes are attached to. */
-export const anyRoutedAttempt: fc.Arbitrary<Attempt> = fc.record({
-  kind: fc.constant('http' as const),
-  from: fc.constantFrom(...clients),
-  to: fc.constantFrom('a/web', 'a/web', 'a/both', 'a/both', 'b/store', ...services),
-  request: fc.record({ method: fc.constantFrom('GET', 'GET', 'POST', 'DELETE'), target, headers }),
-})
+function asking(answer: string | undefined): readonly (readonly [string, string])[] {
+  return answer === undefined ? [] : [['x-answer', answer]]
+}
+
+/** What clients try at services that routes are attached to. */
+export const anyRoutedAttempt: fc.Arbitrary<Attempt> = fc.oneof(
+  { weight: 6, arbitrary: anyRoutedRequest },
+  { weight: 3, arbitrary: anyRoutedCall },
+  { weight: 3, arbitrary: anyRoutedConnection },
+)

@@ -6,6 +6,8 @@ export interface RawAnswer {
   readonly body: string
   /** Where a redirect leads. */
   readonly location?: string
+  /** Of an answer to a gRPC call. */
+  readonly grpcStatus?: number
 }
 
 const SILENCE_MS = 10_000
@@ -76,7 +78,13 @@ function readAnswer(heard: Buffer, hasBody: boolean): (RawAnswer & { readonly re
   const status = Number(statusLine.split(' ')[1])
   const reusable = headers.get('connection') !== 'close'
   const location = headers.get('location')
-  const head = { status, reusable, ...(location === undefined ? {} : { location }) }
+  const grpcStatus = headers.get('grpc-status')
+  const head = {
+    status,
+    reusable,
+    ...(location === undefined ? {} : { location }),
+    ...(grpcStatus === undefined ? {} : { grpcStatus: Number(grpcStatus) }),
+  }
   if (!hasBody) return { ...head, body: '' }
   const rest = heard.subarray(end + 4)
   if (headers.get('transfer-encoding') === 'chunked') {

@@ -1,5 +1,6 @@
 import type { Verdict } from '@osm-ts/oracle'
 
+import { arrivalsFault, arrivalsOf, expectedArrivals } from './arrivals.js'
 import type { Outcome } from './differential-mesh.js'
 import { disagreement } from './disagreement.js'
 import type { Attempt } from './random-policy.js'
@@ -8,8 +9,31 @@ import { HTTP_PORT } from './topology.js'
 /** Headers that random routes change. */
 const CHANGED = ['x-user', 'x-role', 'x-added']
 
-/** What sidecars did otherwise than the oracle says of a request that HTTPRoutes may be about; undefined if they agree. */
-export function routingFault(verdict: Verdict, outcome: Outcome, attempt: Attempt): string | undefined {
+/** For copies, which arrive when they do. */
+const COPIES_FOR_MS = 120_000
+
+/** What sidecars did otherwise than the oracle says of a request or a connection that routes may be about; undefined if they agree. */
+export async function routingFault(verdict: Verdict, outcome: Outcome, attempt: Attempt): Promise<string | undefined> {
+  return answerFault(verdict, outcome, attempt) ?? (await arrivalFaults(verdict, outcome))
+}
+
+/** What is wrong with how often a request arrives: attempts and copies. */
+async function arrivalFaults(verdict: Verdict, outcome: Outcome): Promise<string | undefined> {
+  const { mark } = outcome
+  if (mark === undefined || verdict.answers === undefined) return undefined
+  const expected = expectedArrivals(verdict, outcome)
+  const deadline = performance.now() + COPIES_FOR_MS
+  for (;;) {
+    const found = await arrivalsOf(mark)
+    const fault = arrivalsFault(found, expected)
+    if (fault !== undefined || found.length >= expected.least) return fault
+    if (performance.now() > deadline)
+      return `the request arrives ${found.length} times: ${found.join(', ')}, and not ${expected.least} times`
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+function answerFault(verdict: Verdict, outcome: Outcome, attempt: Attempt): string | undefined {
   const { destinations, answers } = verdict
   if (answers === undefined) return disagreement(verdict, outcome)
   if (outcome.passed) {
@@ -21,8 +45,9 @@ export function routingFault(verdict: Verdict, outcome: Outcome, attempt: Attemp
   }
   // Where some are refused, chance decides between them and the answers of the caller's sidecar.
   if (destinations.some(({ allowed }) => !allowed)) return undefined
+  if (attempt.kind === 'tcp') return answers.length > 0 ? undefined : 'the connection is closed, and no route says so'
   const isAnswer = answers.some(
-    ({ status, location }) => status === outcome.status && sameUrl(location, outcome.location),
+    ({ status, location }) => status === statusOf(outcome) && sameUrl(location, outcome.location),
   )
   return isAnswer
     ? undefined
@@ -33,8 +58,9 @@ export function routingFault(verdict: Verdict, outcome: Outcome, attempt: Attemp
 function arrivalFault(
   { routed, removedHeaders = [] }: Verdict['destinations'][number],
   outcome: Extract<Outcome, { readonly passed: true }>,
-  { to }: Attempt,
+  { kind, to }: Attempt,
 ): string | undefined {
+  if (kind === 'tcp') return undefined
   const { path, headers = {} } = outcome
   if (routed === undefined) return 'the oracle knows of no route'
   if (path !== routed.target) return `the server sees ${path ?? ''}, not ${routed.target}`
@@ -45,6 +71,17 @@ function arrivalFault(
     (each) => plain(headers[each]) !== (removedHeaders.includes(each) ? undefined : plain(routed.headers[each])),
   ).map((each) => `${each}: ${headers[each] ?? 'nothing'}, not ${routed.headers[each] ?? 'nothing'}`)
   return wrong.length === 0 ? undefined : `the server sees ${wrong.join(', ')}`
+}
+
+/** For what status clients of gRPC take which one of HTTP: sidecars may answer a call by either, whichever kind of route says so. */
+const grpcStatuses: ReadonlyMap<number, number> = new Map([
+  [2, 500],
+  [12, 404],
+  [14, 503],
+])
+
+function statusOf({ status, grpcStatus }: Extract<Outcome, { readonly passed: false }>): number | undefined {
+  return status === 200 && grpcStatus !== undefined ? grpcStatuses.get(grpcStatus) : status
 }
 
 /** Values of a header without the spaces between them, which are not prescribed. */

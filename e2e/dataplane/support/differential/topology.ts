@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { OracleObject } from '@osm-ts/oracle'
 import { parseAllDocuments } from 'yaml'
 
@@ -18,6 +20,9 @@ const CANARY_HOST = 'canary.canary'
 export const BARE = 'a/bare'
 /** On the loopback of this machine, by the process: test files run side by side. */
 export const BARE_ADDRESS = `127.${(process.pid >> 14) & 127}.${(process.pid >> 7) & 127}.${(process.pid & 127) + 2}`
+
+/** Where servers note the requests that have a mark; of this process, since test files run side by side. */
+export const ARRIVALS = join(tmpdir(), `osm-differential-${process.pid}`)
 
 /** Selects nothing, and nothing of the mesh is behind it. */
 const LEGACY = 'a/legacy'
@@ -42,7 +47,10 @@ export const topology: readonly string[] = [
           { name: 'tcp', port: TCP_PORT },
         ],
         command: [process.execPath, programs.httpAndTcp],
-        env: [{ name: 'NAME', value: name }],
+        env: [
+          { name: 'NAME', value: name },
+          { name: 'ARRIVALS', value: ARRIVALS },
+        ],
       },
     }),
     twoPorts(name, { app: name.slice(2) }),
