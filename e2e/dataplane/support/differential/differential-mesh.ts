@@ -143,7 +143,8 @@ export class DifferentialMesh {
     const [namespace = '', name = ''] = attempt.to.split('/')
     if (attempt.kind === 'tcp') {
       const { serverName } = attempt
-      const first = serverName === undefined ? Buffer.from('?\n') : await clientHello(serverName)
+      // Less than the header of a TLS record would leave a sidecar that looks for a server name waiting for the rest of it.
+      const first = serverName === undefined ? Buffer.from('who is there?\n') : await clientHello(serverName)
       const address = this.#mesh.tcpAddress(attempt.from, `${name}_${namespace}_${TCP_PORT}`)
       const server = await answerOverTcp(address, first)
       return server === undefined ? { passed: false, status: 0 } : { passed: true, server }
