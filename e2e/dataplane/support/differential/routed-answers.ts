@@ -9,8 +9,8 @@ import { HTTP_PORT } from './topology.js'
 /** Headers that random routes change. */
 const CHANGED = ['x-user', 'x-role', 'x-added']
 
-/** For copies, which arrive when they do. */
-const COPIES_FOR_MS = 120_000
+/** For copies, which arrive when they do. A request whose copies do not is sent again, like one that is answered otherwise than expected. */
+const COPIES_FOR_MS = 5000
 
 /** What sidecars did otherwise than the oracle says of a request or a connection that routes may be about; undefined if they agree. */
 export async function routingFault(verdict: Verdict, outcome: Outcome, attempt: Attempt): Promise<string | undefined> {
