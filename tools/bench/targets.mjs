@@ -49,6 +49,7 @@ const duringCollection =
   'one of 20 changes falls into a collection of the old generation, whose threads take both cores (320 ms of processor time in 162 ms): all that is done then takes longer. The others block for 80 ms at the most'
 const sameChanges =
   '75 ms in other runs: these are changes of an endpoint as above, some of which fall into a collection of the old generation'
+const manyPods = 'not profiled yet: see [kwok](#kwok)'
 const everybody =
   'each of 500 proxies is sent its listener with 16 filter chains and all addresses, which is three quarters of 72 kB'
 const readToDrop =
@@ -223,8 +224,8 @@ export const targets = [
   target('P-256 certificates, to the bare cryptography', 'certificates.ratio', 'least', 0.7),
   target('osm analyze of a folder of 5,000 objects', 'analyze.wall.p50', 'most', 3000, 'ms'),
   target('osm version --client-only beyond node -e 0', 'cli-start.beyondNode', 'most', 60, 'ms'),
-  target('10,000 pods of kwok: controller ready, processor time', 'kwok.ready.cpuMs.p50', 'most', 5000, 'ms'),
-  target('the same, resident memory', 'kwok.ready.residentMiB.p50', 'most', 350, 'MiB'),
+  target('10,000 pods of kwok: controller ready, processor time', 'kwok.ready.cpuMs.p50', 'most', 5000, 'ms', manyPods),
+  target('the same, resident memory', 'kwok.ready.residentMiB.p50', 'most', 350, 'MiB', manyPods),
   target(
     'convergence of other drivers beside drivers that hang, throw and leak, p99 to p99 without them',
     'containment.ratio',
