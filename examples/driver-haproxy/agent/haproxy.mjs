@@ -15,6 +15,8 @@ const START_TIMEOUT_MS = 10_000
 const LOOK_MS = 10
 /** HAProxy 2.6 loses a signal that comes in the moments after the start of a worker. */
 const SIGNAL_AGAIN_MS = 250
+/** A signal that was sent again may be obeyed as well, so much later. */
+const SECOND_RELOAD_MS = 2_000
 const MAX_WORDS = 4_096
 
 /** A document that HAProxy does not take. The message has its words. */
@@ -31,6 +33,8 @@ export class Haproxy {
   #document
   /** @type {readonly import('./files.mjs').Slot[]} */
   #slots = []
+  /** Process id of the worker that was told all of {@link #slots}. */
+  #worker = 0
   /** False while it is not known which of the changes HAProxy has taken. */
   #isKnown = true
   #words = ''
@@ -63,10 +67,8 @@ export class Haproxy {
    */
   async apply(document) {
     const running = this.#document
-    if (this.#isKnown && running?.layout === document.layout && (await this.#change(running, document))) {
-      // For the next start.
-      await writeFiles(this.#folder, document)
-    } else {
+    const isSame = this.#isKnown && running?.layout === document.layout
+    if (!isSame || !(await this.#change(running, document))) {
       await this.#check(document)
       await writeFiles(this.#folder, document)
       await this.#launch(running, document)
@@ -113,6 +115,12 @@ export class Haproxy {
       this.#log(`HAProxy was told "${command.split('\n')[0]}" and said "${said.slice(0, 200)}"; it reloads everything`)
       return false
     }
+    // For the next start.
+    await writeFiles(this.#folder, document)
+    if ((await describeWorker(this.#runtime))?.pid !== this.#worker) {
+      this.#log('another worker of HAProxy has started from the files before; it reloads everything')
+      return false
+    }
     this.#slots = seated
     this.#isKnown = true
     return true
@@ -146,6 +154,7 @@ export class Haproxy {
     if (reload === undefined) this.#start()
     else reload()
     let signalledAt = performance.now()
+    let signals = 1
     let pid = 0
     try {
       await this.#until(async () => {
@@ -155,6 +164,7 @@ export class Haproxy {
         const isHeard = this.#words.includes('Reloading HAProxy')
         if (!isThere && !isHeard && performance.now() - signalledAt > SIGNAL_AGAIN_MS) {
           signalledAt = performance.now()
+          signals += 1
           reload?.()
         }
         return isThere
@@ -164,9 +174,27 @@ export class Haproxy {
       if (running !== undefined) await writeFiles(this.#folder, running)
       throw error
     }
+    this.#worker = signals > 1 ? await this.#lastWorker(pid) : pid
     if (this.#draining) await this.#closeServed()
     const granted = new Set(document.access)
-    if (running?.access.some((grant) => !granted.has(grant))) this.#withdraw(pid, document.withdrawalMs)
+    if (running?.access.some((grant) => !granted.has(grant))) this.#withdraw(this.#worker, document.withdrawalMs)
+  }
+
+  /**
+   * The worker that stays where HAProxy may reload a second time.
+   * @param {number} first process id of the one that is there
+   */
+  async #lastWorker(first) {
+    let pid = first
+    let since = performance.now()
+    while (performance.now() - since < SECOND_RELOAD_MS) {
+      await sleep(LOOK_MS)
+      const worker = await describeWorker(this.#runtime)
+      if (worker === undefined || worker.pid === pid) continue
+      pid = worker.pid
+      since = performance.now()
+    }
+    return pid
   }
 
   #start() {
