@@ -100,15 +100,26 @@ const scalar = fc.oneof(
   fc.boolean(),
   fc.constant(null),
 )
-const { document } = fc.letrec<{ value: unknown; document: unknown }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 4, withCrossShrink: true },
-    scalar,
-    fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+/** Documents of such keys and scalars. */
+function documentsOf(keys: fc.Arbitrary<string>, scalars: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.letrec<{ value: unknown; document: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      scalars,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(keys, tie('value'), { maxKeys: 3 }),
+    ),
+    document: fc.dictionary(keys, tie('value'), { minKeys: 1, maxKeys: 4 }),
+  })).document
+}
+/** Half of them are as most people write them, so that many are plain whatever the seed is. */
+const document = fc.oneof(
+  documentsOf(key, scalar),
+  documentsOf(
+    fc.constantFrom('name', 'spec', 'app.kubernetes.io/name', 'a-b', 'x'),
+    fc.constantFrom('store', '10.0.0.0/8', '/a/.*', '-1', '1.2.3', 'a: b', 'true', 8080, true, null),
   ),
-  document: fc.dictionary(key, tie('value'), { minKeys: 1, maxKeys: 4 }),
-}))
+)
 /** What may be put into a document at any place, or in place of what is there. */
 const fragment = fc.oneof(
   fc.constantFrom(
@@ -199,28 +210,30 @@ describe('a document of the plain form', () => {
   })
 
   it('is read alike where it was written by the library', () => {
-    let plain = 0
+    const read = { plain: 0, all: 0 }
     fc.assert(
       fc.property(document, fc.boolean(), fc.constantFrom(2, 4), (value, indentSeq, indent) => {
-        if (isReadAlike(stringify(value, { indentSeq, indent, lineWidth: 0 }))) plain += 1
+        read.all += 1
+        if (isReadAlike(stringify(value, { indentSeq, indent, lineWidth: 0 }))) read.plain += 1
       }),
       { numRuns: 2000 },
     )
-    expect(plain).toBeGreaterThan(100)
+    expect(read.plain).toBeGreaterThan(read.all / 5)
   })
 
   it('is read alike after any edit, or left to the library', () => {
-    let plain = 0
+    const read = { plain: 0, all: 0 }
     fc.assert(
       fc.property(document, fc.array(edit, { minLength: 1, maxLength: 3 }), (value, edits) => {
         const text = edits.reduce((before, { at, removed, inserted }) => {
           const place = at % (before.length + 1)
           return before.slice(0, place) + inserted.join('') + before.slice(place + removed)
         }, stringify(value))
-        if (isReadAlike(text)) plain += 1
+        read.all += 1
+        if (isReadAlike(text)) read.plain += 1
       }),
       { numRuns: 5000 },
     )
-    expect(plain).toBeGreaterThan(100)
+    expect(read.plain).toBeGreaterThan(read.all / 25)
   })
 })
