@@ -5,12 +5,10 @@ import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import type { FolderAssumptions } from '../spec/load-folder.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
-import { loadRunningMesh } from './load-running-mesh.js'
-import { meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
-import { meshFolder } from './run-options.js'
+import { meshLoaderOf } from './load-running-mesh.js'
+import { meshSourceHelpByCluster, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 
 interface DiffFlags extends MeshSourceFlags {
@@ -52,7 +50,7 @@ Examples:
         command.error('error: nothing would change: give --file <path> or --delete <object>')
       const removed = await Promise.all(deleted.map(parseDeleted))
       const { proposedChange } = await import('../spec/proposed-change.js')
-      const load = await loaderOf(host, flags, command)
+      const load = await meshLoaderOf(host, flags, command)
       const before = await load({ running: true })
       for (const key of removed)
         if (before.snapshot.getByKey(key) === undefined) command.error(`error: the mesh has no object ${key}`)
@@ -71,21 +69,6 @@ Examples:
       const isBad = radius.findings.new.some(({ severity }) => severity === 'error')
       onExit(isBad || (flags.exitCode === true && !isWithoutEffect(radius)) ? exitCodes.problem : exitCodes.ok)
     })
-}
-
-async function loaderOf(
-  host: CommandHost,
-  { folder, ...flags }: DiffFlags,
-  command: Command,
-): Promise<(assumptions: FolderAssumptions) => Promise<MeshModel>> {
-  const { cwd, signal } = host.context
-  if (folder !== undefined) {
-    const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
-    const absolute = meshFolder(cwd, folder).folder
-    return (assumptions) => loadFolder(absolute, standaloneNaming, signal, assumptions)
-  }
-  const source = await meshSourceOf(host, flags, command)
-  return (assumptions) => loadRunningMesh(source, signal, assumptions)
 }
 
 async function parseDeleted(text: string): Promise<ObjectKey> {

@@ -14,11 +14,9 @@ import {
   type Callee,
   type Caller,
 } from '../policy-question.js'
-import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost } from './cli-command.js'
-import { loadRunningMesh } from './load-running-mesh.js'
-import { meshSourceHelp, meshSourceOf } from './mesh-source.js'
-import { meshFolder } from './run-options.js'
+import { meshLoaderOf } from './load-running-mesh.js'
+import { meshSourceHelp } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'
 
 interface CanFlags extends StateFlags {
@@ -77,7 +75,8 @@ Examples:
   osm policy can service:edge/gateway shop/store --principal gateway.example.com --sni store.example.com`,
     )
     .action(async (from: Caller, to: Callee, method: string, path: string, flags: CanFlags, command: Command) => {
-      const loaded = await load(host, flags, command)
+      const load = await meshLoaderOf(host, flags, command)
+      const loaded = await load()
       const { askPolicy } = await import('../spec/ask-policy.js')
       const request = { method, path, headers: flags.header ?? {} }
       const answer = await askPolicy(loaded, { from, to, request, principals: flags.principal, serverName: flags.sni })
@@ -87,13 +86,6 @@ Examples:
       context.stdout.write(flags.output === 'json' ? toJson(json) : toText(lines({ cwd: context.cwd, color })))
       onExit(allowed ? exitCodes.ok : exitCodes.problem)
     })
-}
-
-async function load(host: CommandHost, flags: CanFlags, command: Command): Promise<MeshModel> {
-  const { cwd, signal } = host.context
-  if (flags.folder === undefined) return loadRunningMesh(await meshSourceOf(host, flags, command), signal, {})
-  const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
-  return loadFolder(meshFolder(cwd, flags.folder).folder, standaloneNaming, signal)
 }
 
 function addName(text: string, before: readonly string[] = []): readonly string[] {
