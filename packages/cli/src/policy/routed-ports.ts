@@ -1,4 +1,4 @@
-import { dialledPorts, type KindMap, portProtocol } from '@osm-ts/core'
+import { dialledPorts, isHttp, type KindMap, portProtocol } from '@osm-ts/core'
 
 /** A port that routes can be attached to. */
 export interface RoutedPort {
@@ -27,6 +27,6 @@ export function fittingPort(candidates: readonly RoutedPort[], apex: RoutedPort)
 function portsOf(service: KindMap['Service'], speaksHttp: boolean): readonly RoutedPort[] {
   return dialledPorts(service).flatMap(({ port, name, appProtocol }) => {
     const { protocol } = portProtocol({ ...(name !== undefined && { name }), ...(appProtocol && { appProtocol }) })
-    return ['http', 'http2', 'grpc'].includes(protocol) === speaksHttp ? [{ port, name }] : []
+    return isHttp(protocol) === speaksHttp ? [{ port, name }] : []
   })
 }

@@ -1,4 +1,4 @@
-import type { KindMap, Snapshot } from '@osm-ts/core'
+import { compareRoutes, type KindMap, type Snapshot } from '@osm-ts/core'
 
 import { bytePorts, fittingPort, httpPorts, type RoutedPort } from './routed-ports.js'
 import type { SplitReport } from './split-report.js'
@@ -50,7 +50,7 @@ export function connectionSplit(
   report: SplitReport,
 ): SplitManifest | undefined {
   const { namespace, name } = service.metadata
-  const [first, ...rest] = routes.toSorted((a, b) => compareAge(a.route, b.route))
+  const [first, ...rest] = routes.toSorted((a, b) => compareRoutes(a.route.metadata, b.route.metadata))
   if (first === undefined) {
     const touched = whole === undefined ? [] : portsOf(snapshot, service, backendsIn(whole.split), bytePorts)
     if (whole !== undefined && touched.length > 0) {
@@ -152,13 +152,6 @@ function faultOfBackends(
   })
   if (fault !== undefined || refs.some(({ weight }) => weight > 0)) return fault
   return { code, field: 'spec.rules[0].backendRefs', message: 'a TrafficSplit has a backend with a weight' }
-}
-
-/** The oldest route holds, then the first by name. */
-function compareAge({ metadata: a }: Route, { metadata: b }: Route): number {
-  const [mine, theirs] = [a.createdAt ?? '', b.createdAt ?? '']
-  if (mine !== theirs && mine !== '' && theirs !== '') return Date.parse(mine) - Date.parse(theirs)
-  return a.name === b.name ? 0 : a.name < b.name ? -1 : 1
 }
 
 function numbers(ports: readonly RoutedPort[]): string {

@@ -20,6 +20,8 @@ export {
   type ComputationOptions,
   type PolicyChange,
 } from './policy-computation.js'
+export { compareRoutes } from './policy/gateway/route-order.js'
+export { isHttp } from './policy/upstreams/protocol.js'
 export type { Origins, PolicyPart, SourceRef } from './policy/parts/policy-part.js'
 export {
   GRPC_HEALTH_PATH,

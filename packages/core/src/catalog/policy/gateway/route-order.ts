@@ -33,11 +33,23 @@ export function httpRank({ path, methods, headers = [], queryParameters = [] }: 
 export function compareRanked(a: RankedMatch, b: RankedMatch): number {
   return (
     compareRank(b.rank, a.rank) ||
-    compareAge(a.createdAt, b.createdAt) ||
-    compareText(a.route.namespace, b.route.namespace) ||
-    compareText(a.route.name, b.route.name) ||
+    compareRoutes({ ...a.route, createdAt: a.createdAt }, { ...b.route, createdAt: b.createdAt }) ||
     a.place - b.place
   )
+}
+
+/** The order of routes that match alike: the oldest, then the first by namespace and name. An age is in RFC 3339; empty or absent if unknown. */
+export function compareRoutes(a: DatedRoute, b: DatedRoute): number {
+  return (
+    compareAge(a.createdAt ?? '', b.createdAt ?? '') ||
+    compareText(a.namespace, b.namespace) ||
+    compareText(a.name, b.name)
+  )
+}
+
+/** A route and its age. */
+interface DatedRoute extends NamespacedName {
+  readonly createdAt?: string
 }
 
 function compareRank(a: Rank, b: Rank): number {
