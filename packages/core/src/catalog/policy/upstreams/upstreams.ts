@@ -194,7 +194,7 @@ export const endpointsPart = defineQuery<CatalogState, EndpointsRef, PolicyPart<
       network: key.network,
       meshGateway: context.get(settingInputs.networkGateway, ''),
       servicePort: Math.min(...numbers),
-      isOnlyPort: leadsToOnePort(context, called.parent),
+      isOnlyPort: context.get(leadsToOnePort, called.parent),
       isInstance: called.hostname !== undefined,
     })
     return makePart<EndpointsPart>({ ...frame.part, endpoints: reached }, { origins: frame.origins })
@@ -282,12 +282,18 @@ export const sidecarProblems = defineQuery<CatalogState, MeshService, readonly P
   },
 })
 
-function leadsToOnePort(context: Context, service: MeshService): boolean {
-  const targets = (context.get(serviceModel, service)?.ports ?? []).map(
-    ({ port }) => context.get(portTarget, { ...service, port }).targetPort,
-  )
-  return new Set(targets).size <= 1
-}
+/** True if all ports of a service lead to one port of its workloads. */
+const leadsToOnePort = defineQuery<CatalogState, MeshService, boolean>({
+  name: 'leads-to-one-port',
+  keyOf: nameKey,
+  equal: Object.is,
+  compute: (context, service) => {
+    const targets = (context.get(serviceModel, service)?.ports ?? []).map(
+      ({ port }) => context.get(portTarget, { ...service, port }).targetPort,
+    )
+    return new Set(targets).size <= 1
+  },
+})
 
 /** Endpoints of a service that callers outside of their network do not reach, because no gateway can pass their connections on. */
 export const gatewayProblems = defineQuery<CatalogState, MeshService, readonly PolicyProblem[]>({
@@ -300,7 +306,7 @@ export const gatewayProblems = defineQuery<CatalogState, MeshService, readonly P
       return gateway === undefined ? [] : [{ endpoint, gateway }]
     })
     if (behind.length === 0 || context.get(serviceModel, service) === undefined) return []
-    const reach = { isOnlyPort: leadsToOnePort(context, service) }
+    const reach = { isOnlyPort: context.get(leadsToOnePort, service) }
     const problems = new ProblemList(objectRefOf('Service', service))
     for (const [obstacle, reason] of [
       [
