@@ -8,6 +8,8 @@ import {
 } from '@osm-ts/kubernetes'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 
+import { each } from './each.js'
+
 /** How large a cluster is. Pods and services spread evenly over the namespaces. */
 export interface ClusterSize {
   readonly pods: number
@@ -33,13 +35,13 @@ export async function createCluster(api: KubernetesApi, size: ClusterSize, signa
   const create = async (type: ResourceType, metadata: KubernetesManifest['metadata'], rest: object = {}) => {
     await api.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }, { signal })
   }
-  await each(size.namespaces, (index) =>
+  await each(numbers(size.namespaces), WRITERS, (index) =>
     create(resourceTypes.Namespace, {
       name: namespaceName(index),
       labels: { 'openservicemesh.io/monitored-by': 'osm' },
     }),
   )
-  await each(size.services, async (index) => {
+  await each(numbers(size.services), WRITERS, async (index) => {
     const place = { name: serviceName(index), namespace: namespaceName(index % size.namespaces) }
     await create(resourceTypes.ServiceAccount, place)
     await create(resourceTypes.Service, place, {
@@ -50,7 +52,7 @@ export async function createCluster(api: KubernetesApi, size: ClusterSize, signa
       },
     })
   })
-  await each(size.pods, async (index) => {
+  await each(numbers(size.pods), WRITERS, async (index) => {
     const service = index % size.services
     const place = { app: serviceName(service), namespace: namespaceName(service % size.namespaces) }
     const { metadata, spec, status } = meshedPod({ ...place, index, address: addressOf(index) })
@@ -58,7 +60,7 @@ export async function createCluster(api: KubernetesApi, size: ClusterSize, signa
     const name = { namespace: metadata.namespace, name: metadata.name }
     await api.mergePatch(resourceTypes.Pod, name, { status }, { subresource: 'status', signal })
   })
-  await each(size.services, async (index) => {
+  await each(numbers(size.services), WRITERS, async (index) => {
     const name = serviceName(index)
     const endpoints = podsOf(index, size).map((pod) => ({
       addresses: [addressOf(pod)],
@@ -163,15 +165,6 @@ export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) 
   }
 }
 
-/** Does something for each number below a bound, some at a time. */
-async function each(count: number, action: (index: number) => Promise<void>): Promise<void> {
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next < count) {
-      const index = next
-      next += 1
-      await action(index)
-    }
-  }
-  await Promise.all(Array.from({ length: WRITERS }, worker))
+function numbers(count: number): Iterable<number> {
+  return Array.from({ length: count }).keys()
 }

@@ -3,14 +3,16 @@ import { join } from 'node:path'
 
 import {
   apiVersionOf,
-  customResourceDefinitions,
   type KubernetesApi,
   type KubernetesManifest,
+  listAll,
   type ResourceType,
   resourceTypes,
 } from '@osm-ts/kubernetes'
 
 import { ChildProgram, type OwnApiServer, programsFrom, startApiServer } from '../../api/harness/index.js'
+import { defineKinds } from '../../api/support/definitions.js'
+import { each } from '../each.js'
 import { OSM_NAMESPACE, type MeshObject, podObject, type ScalePod, scaleMesh, type ScaleSize } from '../scale/mesh.js'
 
 /** Programs that a cluster of kwok consists of, besides the API server and its etcd. */
@@ -93,21 +95,16 @@ export class KwokCluster {
   /** Makes everything of a mesh but its pods and what follows from them. */
   async createMesh(size: ScaleSize, proxyServerPort: number): Promise<void> {
     const objects = scaleMesh(size, proxyServerPort).filter(({ kind }) => !written.includes(kind))
-    const order = (kinds: readonly MeshObject['kind'][]): readonly MeshObject[] =>
-      objects.filter(({ kind }) => kinds.includes(kind))
-    const first = order(['Namespace'])
-    await each(first, (object) => this.#create(object))
-    // Pods need their account.
-    await each(order(['MeshConfig', 'ServiceAccount']), (object) => this.#create(object))
-    await each(
-      objects.filter(({ kind }) => !['Namespace', 'MeshConfig', 'ServiceAccount'].includes(kind)),
-      (object) => this.#create(withoutAddress(object)),
-    )
+    const [namespaces, inside] = [
+      objects.filter(({ kind }) => kind === 'Namespace'),
+      objects.filter(({ kind }) => kind !== 'Namespace'),
+    ]
+    for (const list of [namespaces, inside]) await each(list, WRITERS, (object) => this.#create(withoutAddress(object)))
   }
 
   /** Makes pods and waits until they are ready, and their services have them as endpoints. */
   async createPods(pods: readonly ScalePod[]): Promise<void> {
-    await each(pods, (pod) => this.createPod(pod))
+    await each(pods, WRITERS, (pod) => this.createPod(pod))
     await this.#until(`${pods.length} pods are endpoints`, async () => (await this.#endpoints()) >= pods.length)
   }
 
@@ -134,20 +131,10 @@ export class KwokCluster {
   }
 
   async #prepare(): Promise<void> {
-    for (const definition of customResourceDefinitions())
-      await this.api.apply(resourceTypes.CustomResourceDefinition, definition, {
-        fieldManager: 'bench',
-        force: true,
-        signal: this.#signal,
-      })
+    await defineKinds(this.api, this.#signal)
     await this.#create({ kind: 'Namespace', metadata: { name: OSM_NAMESPACE } })
-    const kinds = [resourceTypes.MeshConfig, resourceTypes.TrafficTarget, resourceTypes.HTTPRouteGroup]
-    await this.#until('the definitions are served', async () => {
-      const served = kinds.map((type) => this.api.list(type, { limit: 1 }, this.#signal))
-      return (await Promise.allSettled(served)).every(({ status }) => status === 'fulfilled')
-    })
     const nodes = Array.from({ length: this.#nodes }, (_, index) => index)
-    await each(nodes, async (index) => {
+    await each(nodes, WRITERS, async (index) => {
       const block = FIRST_NODE_BLOCK + index
       const podCIDR = `10.${block >> 8}.${block & 255}.0/24`
       const rest = { spec: { podCIDR, podCIDRs: [podCIDR] } }
@@ -164,16 +151,10 @@ export class KwokCluster {
 
   /** Ready endpoints of all services of the mesh. */
   async #endpoints(): Promise<number> {
-    let count = 0
-    let page: string | undefined
-    do {
-      const query = { limit: 500, ...(page !== undefined && { continue: page }) }
-      const { items, continue: next } = await this.api.list(resourceTypes.EndpointSlice, query, this.#signal)
-      for (const { endpoints } of items as readonly { readonly endpoints?: readonly Endpoint[] | null }[])
-        count += (endpoints ?? []).filter(({ conditions }) => conditions?.ready === true).length
-      page = next
-    } while (page !== undefined && page !== '')
-    return count
+    const slices = await listAll(this.api, resourceTypes.EndpointSlice, { limit: 500 }, this.#signal)
+    return (slices as readonly { readonly endpoints?: readonly Endpoint[] | null }[])
+      .flatMap(({ endpoints }) => endpoints ?? [])
+      .filter(({ conditions }) => conditions?.ready === true).length
   }
 
   async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
@@ -199,14 +180,4 @@ function withoutAddress(object: MeshObject): MeshObject {
   const { clusterIP, ...spec } = object.rest?.spec as { readonly clusterIP?: string } // that of a service
   void clusterIP
   return { ...object, rest: { spec } }
-}
-
-/** Does something for each, some at a time. */
-async function each<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values()
-  await Promise.all(
-    Array.from({ length: WRITERS }, async () => {
-      for (const item of queue) await action(item)
-    }),
-  )
 }

@@ -205,14 +205,12 @@ class Measurement {
     const step = Math.max(1, Math.floor((services * replicas - connected) / replaced))
     const startedAt = performance.now()
     const { cost, ms } = await this.#costOf(async () => {
-      const writes: Promise<unknown>[] = []
       for (let n = 0; n < replaced; n += 1) {
         const dueMs = (n * 60_000) / perMinute - (performance.now() - startedAt)
         if (dueMs > 0) await new Promise((resolve) => setTimeout(resolve, dueMs))
         const gone = podOf(this.#parts.size, connected + n * step)
-        writes.push(cluster.deletePod(gone), cluster.createPod({ ...gone, index: this.#takeNumber() }))
+        await Promise.all([cluster.deletePod(gone), cluster.createPod({ ...gone, index: this.#takeNumber() })])
       }
-      await Promise.all(writes)
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
     })
     return { ...cost, cores: round(cost.cpuMs / ms), replaced }
