@@ -7,6 +7,8 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 import { namespaceNames, run } from './kernel.js'
 import { envoyBinary } from './mesh.js'
 
+const REJECT = ['-j', 'REJECT', '--reject-with', 'tcp-reset']
+
 /** Where a gateway passes connections on to, by their server name. */
 export interface GatewayRoute {
   readonly listen: { readonly address: string; readonly port: number }
@@ -72,26 +74,13 @@ export class GatewayNetwork {
     this.#inGateway('sysctl', '-q', '-w', 'net.ipv4.ip_forward=1')
     this.#inGateway('iptables', '-P', 'FORWARD', 'DROP')
     this.#inGateway('iptables', '-A', 'FORWARD', '-m', 'conntrack', '--ctstate', 'ESTABLISHED,RELATED', '-j', 'ACCEPT')
-    this.#inGateway(
-      'iptables',
-      '-A',
-      'FORWARD',
-      '-o',
-      'inner',
-      '-p',
-      'tcp',
-      '-j',
-      'REJECT',
-      '--reject-with',
-      'tcp-reset',
-    )
+    this.#inGateway('iptables', '-A', 'FORWARD', '-o', 'inner', '-p', 'tcp', ...REJECT)
   }
 
   /** Forwards connections of the machine to the mesh, except to these ports. */
   forwardAllBut(ports: readonly number[]): void {
     const toMesh = ['-A', 'FORWARD', '-i', 'inner', '-p', 'tcp', '-d', this.mesh]
-    for (const port of ports)
-      this.#inGateway('iptables', ...toMesh, '--dport', String(port), '-j', 'REJECT', '--reject-with', 'tcp-reset')
+    for (const port of ports) this.#inGateway('iptables', ...toMesh, '--dport', String(port), ...REJECT)
     this.#inGateway('iptables', ...toMesh, '-j', 'ACCEPT')
   }
 
@@ -143,17 +132,20 @@ function passthrough(routes: readonly GatewayRoute[]): unknown {
   const address = (at: GatewayRoute['listen']) => ({
     socket_address: { address: at.address, port_value: at.port },
   })
-  const listeners = new Map<string, GatewayRoute[]>()
+  const listeners = new Map<string, { readonly listen: GatewayRoute['listen']; readonly served: GatewayRoute[] }>()
   for (const route of routes) {
-    const key = `${route.listen.address}:${String(route.listen.port)}`
-    listeners.set(key, [...(listeners.get(key) ?? []), route])
+    const { listen } = route
+    const key = `${listen.address}:${String(listen.port)}`
+    const listener = listeners.get(key) ?? { listen, served: [] }
+    listener.served.push(route)
+    listeners.set(key, listener)
   }
   return {
     admin: { address: address({ address: '127.0.0.1', port: 9901 }) },
     static_resources: {
-      listeners: [...listeners].map(([name, [first, ...others]]) => ({
+      listeners: [...listeners].map(([name, { listen, served }]) => ({
         name,
-        address: first && address(first.listen),
+        address: address(listen),
         listener_filters: [
           {
             name: 'envoy.filters.listener.tls_inspector',
@@ -162,7 +154,7 @@ function passthrough(routes: readonly GatewayRoute[]): unknown {
             },
           },
         ],
-        filter_chains: [...(first === undefined ? [] : [first]), ...others].map((route) => ({
+        filter_chains: served.map((route) => ({
           filter_chain_match: { server_names: [route.serverName] },
           filters: [
             {
