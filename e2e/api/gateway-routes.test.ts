@@ -66,6 +66,8 @@ describe('TCPRoutes and TLSRoutes on an API server', () => {
   let objects: MeshObjects
   let controller: ControllerProcess
   let proxy: SimulatedProxy | undefined
+  /** What the answers of the sidecar wait for. */
+  let held: Promise<void> | undefined
 
   const define = async (kind: Kind | 'ReferenceGrant'): Promise<void> => {
     const file = `_${kind.toLowerCase()}s.yaml`
@@ -243,6 +245,7 @@ describe('TCPRoutes and TLSRoutes on an API server', () => {
       account: { namespace: shop, name: 'client' },
       signal,
       refuse: refuseName,
+      hold: () => held,
     })
     await objects.apply(tlsRoute('strange', [strange], [parent('tenants')]))
     const found = await says('TLSRoute', 'strange', 'Accepted=True Accepted', 'Programmed=False Refused')
@@ -251,12 +254,22 @@ describe('TCPRoutes and TLSRoutes on an API server', () => {
     await says('TLSRoute', 'strange', 'Programmed=True Programmed')
   })
 
+  it('is programmed only once the sidecar of a client has acknowledged it', async () => {
+    let release = (): void => undefined
+    held = new Promise((resolve) => (release = resolve))
+    await objects.apply(tlsRoute('strange', ['held.example.com'], [parent('tenants')]))
+    await says('TLSRoute', 'strange', 'Accepted=True Accepted', 'Programmed=Unknown Pending')
+    held = undefined
+    release()
+    await says('TLSRoute', 'strange', 'Accepted=True Accepted', 'Programmed=True Programmed')
+  })
+
   it('a controller goes on without the definitions, and takes them again', async () => {
     const name = 'tlsroutes.gateway.networking.k8s.io'
     await api.delete(resourceTypes.CustomResourceDefinition, { namespace: '', name }, { signal })
     await eventually(
       () => controller.debug('/debug/policies'),
-      ({ body }) => !body.includes('usual.example.com'),
+      ({ body }) => !body.includes('held.example.com'),
       { timeoutMs, what: 'that no policy has a server name' },
     )
     await says('TCPRoute', 'beside', 'Accepted=True Accepted')

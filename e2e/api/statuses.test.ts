@@ -74,6 +74,7 @@ async function lead(): Promise<void> {
       return problems
     },
     proxies: () => [],
+    awaited: () => () => false,
     subscribe: (listener) => {
       changed = listener
       return () => undefined

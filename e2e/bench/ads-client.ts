@@ -27,6 +27,8 @@ export interface AdsClientOptions {
   readonly onResponse?: (response: DeltaDiscoveryResponse) => void
   /** Why a response is refused; it is acknowledged where this gives nothing. */
   readonly refuse?: (response: DeltaDiscoveryResponse) => string | undefined
+  /** What the answer to a response waits for; it is answered at once where this gives nothing. */
+  readonly hold?: (response: DeltaDiscoveryResponse) => Promise<void> | undefined
   /** Names of secrets to subscribe to: none, unless given. */
   readonly secrets?: readonly string[]
 }
@@ -79,6 +81,12 @@ export class AdsClient {
 
   #take(response: DeltaDiscoveryResponse): void {
     this.#options.onResponse?.(response)
+    const held = this.#options.hold?.(response)
+    if (held === undefined) this.#answer(response)
+    else void held.then(() => this.#answer(response))
+  }
+
+  #answer(response: DeltaDiscoveryResponse): void {
     const names = response.resources.map(({ name }) => name)
     const refusal = this.#options.refuse?.(response)
     this.#send(response.typeUrl, {

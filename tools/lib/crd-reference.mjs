@@ -27,7 +27,7 @@ const statusIntroduction = `## Status
 Every kind has a status, written by the leading controller. Members that other programs wrote are kept. Its conditions:
 
 - \`Accepted\`: the mesh uses the object. Where it does not, \`reason\` is an [error code](errors.md).
-- \`Programmed\`: no sidecar refuses what was made of it.
+- \`Programmed\`: every connected sidecar that has something of it has acknowledged it.
 - \`RestartRequired\`, of a MeshConfig only: some of it takes effect with the next start of the control plane.
 `
 

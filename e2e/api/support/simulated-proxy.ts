@@ -7,6 +7,8 @@ export interface SimulatedProxyOptions extends ProxyCredentialOptions {
   readonly target: string
   /** Why a response is refused; it is acknowledged where this gives nothing. */
   readonly refuse?: ConstructorParameters<typeof AdsClient>[0]['refuse']
+  /** What the answer to a response waits for. */
+  readonly hold?: ConstructorParameters<typeof AdsClient>[0]['hold']
 }
 
 /** A proxy with the certificate that the injector would have given it, which keeps what it is told. */
@@ -39,8 +41,17 @@ export class SimulatedProxy {
   static async prepare(options: SimulatedProxyOptions): Promise<() => SimulatedProxy> {
     const { commonName, chain, privateKey, roots } = await proxyCredential(options)
     const serverName = `osm-controller.${options.osmNamespace}.svc.cluster.local`
-    const { target, refuse } = options
-    const fields = { target, serverName, roots, chain, privateKey, nodeId: commonName, ...(refuse && { refuse }) }
+    const { target, refuse, hold } = options
+    const fields = {
+      target,
+      serverName,
+      roots,
+      chain,
+      privateKey,
+      nodeId: commonName,
+      ...(refuse && { refuse }),
+      ...(hold && { hold }),
+    }
     return () => new SimulatedProxy(fields)
   }
 

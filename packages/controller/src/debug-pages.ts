@@ -46,13 +46,15 @@ export interface DebugSources {
   readonly pushes: PushLog
   /** The mesh as it is written down; undefined before it was read. */
   readonly snapshot: () => Snapshot | undefined
+  /** True if the policies in force follow from everything that was read. */
+  readonly settled: () => boolean
   readonly signal: AbortSignal
 }
 
 /** The controller's own debug pages, and those of the drivers. */
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
   const own: Readonly<Record<string, DebugPage>> = {
-    '/debug/status': async () => jsonPage(statusPage(sources.host.report())),
+    '/debug/status': async () => jsonPage(statusPage(sources.host.report(), sources.settled())),
     '/debug/participants': async () => jsonPage(participantsPage(sources.catalog)),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
@@ -72,12 +74,14 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
 }
 
 /** Every proxy that there should be, and how many of them are how far. */
-function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>): unknown {
+function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>, settled: boolean): unknown {
   const count = (is: (status: ProxyStatus) => boolean): number => proxies.filter(is).length
   return {
     proxies,
     // No one's, as far as certificates prove.
     refused,
+    // False: policies are about to change, and what was applied is of objects that have changed since.
+    settled,
     summary: {
       expected: proxies.length,
       connected: count(({ connected }) => connected),

@@ -18,6 +18,7 @@ import type {
   ObjectSource,
   ProcessLogger,
   SecretSource,
+  Snapshot,
   SnapshotFeed,
   SpecRules,
 } from '@osm-ts/core'
@@ -128,6 +129,8 @@ export interface ControllerParts {
   readonly metrics: Metrics
   /** Everything that is wrong with what users wrote, sorted by place. */
   readonly problems: ProblemWatch
+  /** The objects from which the policies in force were computed; undefined before there are any. */
+  readonly computed: () => Snapshot | undefined
   /** The debug pages, those of drivers included. */
   readonly pages: () => ReadonlyMap<string, DebugPage>
   readonly loop: Pick<LoopWatch, 'run'>

@@ -10,6 +10,7 @@ import {
   type PushLog,
   Recompute,
   type SecretSource,
+  type Snapshot,
   type SnapshotFeed,
   systemClock,
 } from '@osm-ts/core'
@@ -33,12 +34,35 @@ export interface FollowOptions {
   readonly signal: AbortSignal
 }
 
+/** What {@link followMesh} runs. */
+export interface FollowedMesh {
+  /** True if the policies in force follow from everything that was read. */
+  readonly settled: () => boolean
+  /** The objects from which the policies in force were computed; undefined before there are any. */
+  readonly computed: () => Snapshot | undefined
+  /** Resolves when it has ended. */
+  readonly stopped: Promise<void>
+}
+
 /**
  * Brings everything that policies depend on into the catalog: objects, endpoints, configuration and roots. Ends with the signal.
  */
-export async function followMesh(options: FollowOptions): Promise<void> {
+export function followMesh(options: FollowOptions): FollowedMesh {
+  const { catalog } = options
+  let computed: Snapshot | undefined
+  const recompute = new Recompute(async (update, waitedMs) => {
+    await takeIn(options, update, waitedMs)
+    if (catalog.settled) computed = update.spec?.snapshot ?? computed
+  }, systemClock)
+  return {
+    settled: () => catalog.ready && recompute.idle && catalog.settled,
+    computed: () => computed,
+    stopped: follow(options, recompute),
+  }
+}
+
+async function follow(options: FollowOptions, recompute: Recompute): Promise<void> {
   const { catalog, feed, configurator, certificates, secrets, signal } = options
-  const recompute = new Recompute((update, waitedMs) => takeIn(options, update, waitedMs), systemClock)
   const snapshot = feed.current()
   const config = configurator.current()
   const roots = certificates.trustBundle('workload')

@@ -161,25 +161,26 @@ async function start(
       signal,
     )
   const observed = meshMetrics({ metrics, configurator, certificates, feed, version: options.version, signal })
+  const mesh = followMesh({
+    catalog,
+    feed,
+    configurator,
+    certificates,
+    secrets,
+    pushes,
+    loop,
+    onFault: (error) => {
+      logger.error({ reason: String(error) }, 'a recomputation of policies failed')
+    },
+    onRecomputed: observed.recomputed,
+    signal,
+  })
   loops.push(
     certificates.run(signal),
     host.run(),
     observed.stopped,
     measureRoots({ metrics, certificates, rotation: opened.rotation, clock: systemClock }, signal),
-    followMesh({
-      catalog,
-      feed,
-      configurator,
-      certificates,
-      secrets,
-      pushes,
-      loop,
-      onFault: (error) => {
-        logger.error({ reason: String(error) }, 'a recomputation of policies failed')
-      },
-      onRecomputed: observed.recomputed,
-      signal,
-    }),
+    mesh.stopped,
   )
   if (options.otherDrivers !== undefined) {
     const hosted = await hostDrivers({
@@ -220,6 +221,7 @@ async function start(
     drivers,
     pushes,
     snapshot: () => feed.current(),
+    settled: mesh.settled,
     signal,
   }
   // Drivers add theirs while they start.
@@ -239,6 +241,7 @@ async function start(
     plugins,
     metrics,
     problems: watch,
+    computed: mesh.computed,
     pages,
     loop,
     logger,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { type Clock, type Enrolment, gatewayCertificateField, type Random } from '@osm-ts/core'
+import { type Clock, type Enrolment, gatewayCertificateField, type ObjectKey, type Random } from '@osm-ts/core'
 import {
   EventRecorder,
   type KubernetesApi,
@@ -16,6 +16,7 @@ import { listen, replicaLimits } from '@osm-ts/program'
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
 import type { Attachment } from '../options.js'
+import { ALL_OBJECTS, awaitedObjects, toldObjects } from '../replicas/awaited-objects.js'
 import { ownAddress } from '../replicas/own-address.js'
 import { ReplicaReports } from '../replicas/replica-report.js'
 import { replicaServer } from '../replicas/replica-server.js'
@@ -63,7 +64,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
     const { api, source, identity, accounts, enrolment, secretGraceMs, configName, clock, random } = options
     const { meshName, osmNamespace, domains, metrics, certificates, feed, configurator } = parts
-    const { host, rules, problems, rotation, signal } = parts
+    const { catalog, host, rules, problems, rotation, signal } = parts
     const logger = parts.logger.child('leader')
     const reports = new ReplicaReports(() => performance.now())
     const server = await replicaServer({
@@ -147,6 +148,13 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       },
       proxies: () => host.refusingStatuses(),
       elsewhere: () => reports.refusals(),
+      awaited: () => {
+        const here = awaitedObjects(host, catalog)
+        const elsewhere = reports.awaited()
+        const isOnItsWay = (key: ObjectKey): boolean =>
+          feed.current()?.getByKey(key) !== parts.computed()?.getByKey(key)
+        return (key) => here.has(key) || elsewhere.has(key) || elsewhere.has(ALL_OBJECTS) || isOnItsWay(key)
+      },
       subscribe: subscribeAll([
         (listener) => problems.subscribe(listener),
         (listener) => outside.onProblems(listener),
@@ -217,6 +225,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
               replica: identity,
               leader: () => elector.other?.annotations[leaderAddressAnnotation] || undefined,
               refusals: () => summarizeRefusals(host.refusingStatuses()),
+              awaited: () => toldObjects(awaitedObjects(host, catalog)),
               trust,
               certificates,
               domains,

@@ -8,6 +8,8 @@ export interface ReplicaReport {
   readonly replica: string
   /** What its sidecars refuse, by object. */
   readonly refusals: readonly ObjectRefusals[]
+  /** Keys of objects of which its sidecars have not acknowledged something; {@link ALL_OBJECTS} for too many. */
+  readonly awaited: readonly string[]
   /** Which roots its sidecars trust; absent where the certificate provider never changes. */
   readonly trust?: ReplicaTrust
 }
@@ -26,8 +28,15 @@ export function parseReplicaReport(value: unknown): ReplicaReport | undefined {
   if (typeof replica !== 'string' || replica === '' || !Array.isArray(refusals)) return undefined
   const known: readonly unknown[] = refusals
   if (!known.every(isObjectRefusals)) return undefined
+  // A replica of an older version does not tell.
+  const awaited: unknown = 'awaited' in value ? value.awaited : []
+  if (!isListOfText(awaited)) return undefined
   const trust = 'trust' in value ? parseReplicaTrust(value.trust) : undefined
-  return { replica, refusals: known, ...(trust && { trust }) }
+  return { replica, refusals: known, awaited, ...(trust && { trust }) }
+}
+
+function isListOfText(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
 /** What the other replicas have told the leader last. */
@@ -52,6 +61,12 @@ export class ReplicaReports {
   refusals(): readonly ObjectRefusals[] {
     this.#forgetSilent()
     return [...this.#reports.values()].flatMap(({ report }) => report.refusals)
+  }
+
+  /** Keys of objects of which sidecars of all other replicas have not acknowledged something. */
+  awaited(): ReadonlySet<string> {
+    this.#forgetSilent()
+    return new Set([...this.#reports.values()].flatMap(({ report }) => report.awaited))
   }
 
   /** Which roots sidecars of the other replicas trust, by replica; undefined: it does not tell. */

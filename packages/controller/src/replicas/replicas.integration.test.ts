@@ -5,6 +5,7 @@ import {
   type CertificateSubject,
   createLogger,
   defaultCertificateSettings,
+  makeObjectKey,
   MemoryCaStore,
   MeshCertificateManager,
   Metrics,
@@ -17,6 +18,7 @@ import { listen, replicaLimits } from '@osm-ts/program'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { domains, silent } from '../../test/controller-fixture.js'
+import { ALL_OBJECTS, toldObjects } from './awaited-objects.js'
 import { ownAddress } from './own-address.js'
 import { replicaName, replicaSubject } from './replica-name.js'
 import { parseReplicaReport, ReplicaReports, type ReplicaReport } from './replica-report.js'
@@ -112,6 +114,7 @@ describe('replicas that tell the leader', () => {
         replica: 'two',
         leader: () => address,
         refusals: () => refusals,
+        awaited: () => ['HTTPRoute/shop/store'],
         trust: () => undefined,
         certificates: manager(),
         domains,
@@ -130,8 +133,8 @@ describe('replicas that tell the leader', () => {
       (reports) => reports.length === 2,
     )
     expect(heard).toEqual([
-      { replica: 'two', refusals: [refusal] },
-      { replica: 'two', refusals: [] },
+      { replica: 'two', refusals: [refusal], awaited: ['HTTPRoute/shop/store'] },
+      { replica: 'two', refusals: [], awaited: ['HTTPRoute/shop/store'] },
     ])
     await eventually(
       () => heard,
@@ -158,32 +161,38 @@ describe('replicas that tell the leader', () => {
     expect(await put(workload, '{}')).toBe(0)
   })
 
-  it.each(['[]', '{"replica":"","refusals":[]}', '{"replica":"two","refusals":[{"object":"x"}]}'])(
-    'refuses %s, which is no report',
-    async (body) => {
-      expect(await put(replicaSubject, body)).toBe(400)
-    },
-  )
+  it.each([
+    '[]',
+    '{"replica":"","refusals":[]}',
+    '{"replica":"two","refusals":[{"object":"x"}]}',
+    '{"replica":"two","refusals":[],"awaited":[1]}',
+  ])('refuses %s, which is no report', async (body) => {
+    expect(await put(replicaSubject, body)).toBe(400)
+  })
 })
 
 describe('what replicas have told', () => {
   it('is the sum of their last reports, without those that have fallen silent', () => {
     let now = 0
     const reports = new ReplicaReports(() => now)
-    expect(reports.take({ replica: 'one', refusals: [] })).toBe(true)
-    reports.take({ replica: 'two', refusals: [refusal] })
+    expect(reports.take({ replica: 'one', refusals: [], awaited: [] })).toBe(true)
+    reports.take({ replica: 'two', refusals: [refusal], awaited: ['HTTPRoute/shop/store'] })
     now = 10_000
-    reports.take({ replica: 'one', refusals: [{ ...refusal, count: 1 }] })
+    reports.take({ replica: 'one', refusals: [{ ...refusal, count: 1 }], awaited: ['HTTPRoute/shop/front'] })
     expect(reports.refusals().map(({ count }) => count)).toEqual([1, 4])
+    expect([...reports.awaited()].sort()).toEqual(['HTTPRoute/shop/front', 'HTTPRoute/shop/store'])
     now = 16_000
     expect(reports.refusals().map(({ count }) => count)).toEqual([1])
+    expect([...reports.awaited()]).toEqual(['HTTPRoute/shop/front'])
   })
 
   it('is bounded', () => {
     const reports = new ReplicaReports(() => 0)
-    const accepted = Array.from({ length: 300 }, (_, at) => reports.take({ replica: String(at), refusals: [] }))
+    const accepted = Array.from({ length: 300 }, (_, at) =>
+      reports.take({ replica: String(at), refusals: [], awaited: [] }),
+    )
     expect(accepted.filter(Boolean)).toHaveLength(256)
-    expect(reports.take({ replica: '0', refusals: [refusal] })).toBe(true)
+    expect(reports.take({ replica: '0', refusals: [refusal], awaited: [] })).toBe(true)
   })
 
   it('survives the way over JSON', () => {
@@ -194,13 +203,26 @@ describe('what replicas have told', () => {
       sidecars: { connected: 2, missing: 1, first: ['shop/a'] },
       former: 0,
     }
-    const report = { replica: 'one', refusals: [refusal], trust }
+    const report = { replica: 'one', refusals: [refusal], awaited: ['HTTPRoute/shop/store'], trust }
     expect(parseReplicaReport(JSON.parse(JSON.stringify(report)))).toEqual(report)
   })
 
   it('is without what it says of roots where that is unreadable', () => {
     const trust = { signs: 'AA', confirmed: ['AA'], former: 0, sidecars: { connected: 'two' } }
-    expect(parseReplicaReport({ replica: 'one', refusals: [], trust })).toEqual({ replica: 'one', refusals: [] })
+    const known = { replica: 'one', refusals: [], awaited: [] }
+    expect(parseReplicaReport({ ...known, trust })).toEqual(known)
+  })
+
+  it('is read of a replica of an older version, which does not tell what it waits for', () => {
+    expect(parseReplicaReport({ replica: 'one', refusals: [] })).toEqual({ replica: 'one', refusals: [], awaited: [] })
+  })
+
+  it('names objects that are waited for one by one, or all where there are too many', () => {
+    const keys = (count: number) =>
+      new Set(Array.from({ length: count }, (_, at) => makeObjectKey('HTTPRoute', 'shop', `r${at}`)))
+    expect(toldObjects(keys(2))).toEqual(['HTTPRoute/shop/r0', 'HTTPRoute/shop/r1'])
+    expect(toldObjects(keys(1000))).toHaveLength(1000)
+    expect(toldObjects(keys(1001))).toEqual([ALL_OBJECTS])
   })
 })
 

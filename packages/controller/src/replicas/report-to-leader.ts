@@ -17,6 +17,8 @@ export interface ReportToLeaderOptions {
   /** `host:port` of the leader; undefined while this replica leads, or no one is known to. */
   readonly leader: () => string | undefined
   readonly refusals: () => readonly ObjectRefusals[]
+  /** Keys of objects of which its sidecars have not acknowledged something. */
+  readonly awaited: () => readonly string[]
   /** Which roots its sidecars trust; undefined where the certificate provider never changes. */
   readonly trust: () => ReplicaTrust | undefined
   readonly certificates: CertificateManager
@@ -30,13 +32,18 @@ const REQUEST_MS = 5_000
 
 /** Tells the leader what sidecars of this replica refuse, and which roots they trust: soon after each change, and every few seconds. Ends with the signal. */
 export async function reportToLeader(options: ReportToLeaderOptions, signal: AbortSignal): Promise<void> {
-  const { replica, leader, refusals, trust, logger } = options
+  const { replica, leader, refusals, awaited, trust, logger } = options
   let told: { readonly leader: string; readonly text: string; readonly at: number } | undefined
   let failures = 0
   while (!signal.aborted) {
     const address = leader()
     const trusted = address === undefined ? undefined : trust()
-    const report: ReplicaReport = { replica, refusals: refusals(), ...(trusted && { trust: trusted }) }
+    const report: ReplicaReport = {
+      replica,
+      refusals: refusals(),
+      awaited: awaited(),
+      ...(trusted && { trust: trusted }),
+    }
     const text = JSON.stringify(report)
     const isTold =
       told !== undefined &&

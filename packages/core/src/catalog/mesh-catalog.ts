@@ -9,7 +9,7 @@ import { parseProxyCommonName, proxyKey, proxyKeyOfRef, type ProxyKey } from '..
 import type { Problem } from '../problem.js'
 import { ProxyRegistry } from '../proxies/index.js'
 import type { SnapshotUpdate } from '../snapshot/index.js'
-import { SnapshotMeshSpec, type MeshSpec } from '../spec/index.js'
+import { SnapshotMeshSpec, type MeshSpec, type ObjectKey } from '../spec/index.js'
 import { type AnnouncedAccounts, Announcements } from './announcements.js'
 import type {
   EndpointsForClient,
@@ -215,6 +215,11 @@ export class MeshCatalog {
    */
   originsOf(hash: PartHash, pointer?: string): readonly LocatedSource[] {
     return this.#provenance.originsOf(hash, pointer)
+  }
+
+  /** Keys of all objects that parts in force came from. */
+  objectsOf(hashes: Iterable<PartHash>): ReadonlySet<ObjectKey> {
+    return this.#provenance.objectsOf(hashes)
   }
 
   /** What was found wrong while policies were computed; sorted by place. */

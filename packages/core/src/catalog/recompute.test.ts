@@ -49,6 +49,22 @@ describe('Recompute', () => {
     expect(start().applied).toEqual([roots('first')])
   })
 
+  it('is idle once everything was taken in', async () => {
+    const { clock, loop } = start()
+    expect(loop.idle).toBe(true)
+    loop.add(roots('a'))
+    expect(loop.idle).toBe(false)
+    clock.advance(DEBOUNCE_MS)
+    expect(loop.idle).toBe(true)
+    let finish: () => void = () => undefined
+    const slow = new Recompute(() => new Promise<void>((resolve) => (finish = resolve)), clock)
+    slow.add(roots('b'))
+    expect(slow.idle).toBe(false)
+    finish()
+    await slow.close()
+    expect(slow.idle).toBe(true)
+  })
+
   it('makes one update of a burst', () => {
     const { clock, loop, applied } = start()
     loop.add({ roots: ['a'], endpoints: { services: [{ namespace: 'n', name: 's' }], accounts: [] } })

@@ -41,6 +41,11 @@ export class Recompute {
     this.#clock = clock
   }
 
+  /** True if every update has been taken in. */
+  get idle(): boolean {
+    return this.#pending === undefined && this.#applying === undefined
+  }
+
   /** Takes an update, alone or with others that come soon. */
   add(update: CatalogUpdate): void {
     const now = this.#clock.now()

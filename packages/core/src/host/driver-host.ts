@@ -34,7 +34,7 @@ import { EndpointsFeed } from './endpoints-feed.js'
 import { TrustBundles } from './trust-bundles.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
 import type { InstanceProvider, PolicyProvider, ProxyCatalog } from './policy-provider.js'
-import { HostedSession } from './hosted-session.js'
+import { HostedSession, type UnsettledSessions } from './hosted-session.js'
 import { PolicyStream } from './policy-stream.js'
 import type { PushLog } from './push-log.js'
 import { ProxyObservations } from './proxy-observations.js'
@@ -91,8 +91,7 @@ export class DriverHost {
   readonly #store = new PartStore()
   readonly #diffs = new PolicyDiffs()
   readonly #streams = new Map<string, HostedSession>()
-  /** Sessions whose proxies refuse something. */
-  readonly #refusing = new Set<string>()
+  readonly #unsettled: UnsettledSessions = { rejected: new Set(), unknown: new Set() }
   readonly #sessions: ProxySessions
   readonly #credentials: ServiceCredentials
   readonly #secrets: SecretCredentials
@@ -245,10 +244,16 @@ export class DriverHost {
 
   /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be requested often. */
   refusingStatuses(): readonly ProxyStatus[] {
-    if (this.#refusing.size === 0) return []
-    const refusing = this.#sessions.list().filter(({ session }) => this.#refusing.has(session))
+    if (this.#unsettled.rejected.size === 0) return []
+    const refusing = this.#sessions.list().filter(({ session }) => this.#unsettled.rejected.has(session))
     const uuids = new Set<string>(refusing.map(({ uuid }) => uuid))
     return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
+  }
+
+  /** Parts that a connected proxy should have and has not acknowledged. */
+  unacknowledgedParts(): ReadonlySet<PartHash> {
+    const sessions = [...this.#unsettled.rejected, ...this.#unsettled.unknown]
+    return new Set(sessions.flatMap((session) => this.#streams.get(session)?.stream.unacknowledged() ?? []))
   }
 
   /** Where every proxy stands, and whom drivers have refused recently that is none of them. */
@@ -276,7 +281,7 @@ export class DriverHost {
       driverClass,
       this.#following.has(driverClass),
       proxy.session,
-      this.#refusing,
+      this.#unsettled,
       (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
     )
     this.#streams.set(proxy.session, session)

@@ -6,6 +6,9 @@ import type { PolicyStream } from './policy-stream.js'
 import type { PushLog, SessionPushes } from './push-log.js'
 import type { ConnectedState } from './push-metrics.js'
 
+/** Names of sessions whose proxies refuse something, and of those whose proxies have not acknowledged everything yet. */
+export type UnsettledSessions = Readonly<Record<'rejected' | 'unknown', Set<string>>>
+
 /** A session of a proxy: its policy stream, and what is measured of it. */
 export class HostedSession {
   readonly stream: PolicyStream
@@ -15,23 +18,23 @@ export class HostedSession {
   readonly #class: string
   readonly #pushes: SessionPushes
   readonly #session: string
-  readonly #refusing: Set<string>
+  readonly #unsettled: UnsettledSessions
   #state: ConnectedState | undefined
 
-  /** @param refusing - kept to hold the names of sessions whose proxies refuse something */
+  /** @param unsettled - kept up to date */
   constructor(
     log: PushLog,
     proxyClass: string,
     followsEndpoints: boolean,
     session: string,
-    refusing: Set<string>,
+    unsettled: UnsettledSessions,
     makeStream: (pushes: SessionPushes) => PolicyStream,
   ) {
     this.followsEndpoints = followsEndpoints
     this.#log = log
     this.#class = proxyClass
     this.#session = session
-    this.#refusing = refusing
+    this.#unsettled = unsettled
     this.#pushes = log.follow(proxyClass)
     this.stream = makeStream(this.#pushes)
     this.#move(this.stream.state)
@@ -80,7 +83,9 @@ export class HostedSession {
     if (state === this.#state) return
     this.#log.metrics.moved(this.#class, this.#state, state)
     this.#state = state
-    if (state === 'rejected') this.#refusing.add(this.#session)
-    else this.#refusing.delete(this.#session)
+    for (const each of ['rejected', 'unknown'] as const) {
+      if (state === each) this.#unsettled[each].add(this.#session)
+      else this.#unsettled[each].delete(this.#session)
+    }
   }
 }

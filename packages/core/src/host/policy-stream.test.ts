@@ -118,6 +118,29 @@ describe('PolicyStream', () => {
     expect(stream.state).toBe('applied')
   })
 
+  it('tells which parts of its policy the proxy has not acknowledged', async () => {
+    const { stream, next } = start()
+    const [callers] = open.children.map(({ hash }) => hash)
+    stream.want(policy(open))
+    expect(new Set(stream.unacknowledged())).toEqual(new Set([open.hash, callers]))
+    const first = await next()
+    say(stream, first.revision, open, 'applied', false)
+    expect(stream.unacknowledged()).toEqual([callers])
+    stream.report({ session: 's', revision: 1, complete: true, parts: [] }, 1000)
+    expect(stream.unacknowledged()).toEqual([])
+
+    stream.want(policy(wider))
+    expect(stream.unacknowledged()).toContain(wider.hash)
+    const second = await next()
+    // An acknowledgement of the policy before says nothing of this one.
+    say(stream, first.revision, wider, 'applied', false)
+    expect(stream.unacknowledged()).toContain(wider.hash)
+    say(stream, second.revision, wider, 'rejected')
+    expect(stream.unacknowledged()).toContain(wider.hash)
+    stream.want(policy(open))
+    expect(stream.unacknowledged()).toEqual([])
+  })
+
   it('closes from the start what the class could not protect, says why, and opens it with a policy that the class can do', async () => {
     const less: Capabilities = {
       protocols: ['http'],

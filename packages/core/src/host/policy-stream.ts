@@ -60,6 +60,8 @@ export class PolicyStream {
   readonly #enforced = new Map<string, PolicyPart<InboundPart>>()
   /** Given and neither acknowledged as a whole nor overtaken by a newer acknowledgement. Oldest first. */
   readonly #given: Given[] = []
+  /** Parts of the policy given last that the proxy has acknowledged one by one, since it acknowledged a policy as a whole. */
+  readonly #acknowledged = new Set<PartHash>()
   #wanted: PolicyPart<ProxyPart> | undefined
   #revision = 0
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
@@ -135,6 +137,7 @@ export class PolicyStream {
       this.#store.retain(policy)
       this.#given.push({ revision: this.#revision, policy })
       const { added, removed } = this.#diffs.between(before, policy)
+      for (const { hash } of removed) this.#acknowledged.delete(hash)
       yield { revision: this.#revision, version: policy.hash, proxy: policy.part, added, removed }
     }
   }
@@ -147,9 +150,11 @@ export class PolicyStream {
     const isKnown = report.complete && report.parts.length === 0 && this.#rejected.size === 0
     if (isKnown && this.#applied?.revision === report.revision) return
     const given = this.#given.find(({ revision }) => revision === report.revision)
+    if (report.revision === this.#revision) this.#noteAcknowledged(report.parts)
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
     this.#applied = { revision: given.revision, version: given.policy.hash }
+    if (given.revision === this.#revision) this.#acknowledged.clear()
     // All of it was taken. What stays refused is what is in its deny form; a refused part that is no longer wanted is history.
     for (const id of this.#rejected.keys()) if (!this.#denied.has(id)) this.#rejected.delete(id)
     this.#forgetBefore(given.revision)
@@ -184,8 +189,24 @@ export class PolicyStream {
     return isApplied && this.#hasEndpoints ? 'applied' : 'unknown'
   }
 
+  /** Parts of the policy that the proxy should have which it has not acknowledged. */
+  unacknowledged(): readonly PartHash[] {
+    const wanted = this.#wanted
+    if (wanted === undefined || wanted.hash === this.#applied?.version) return []
+    const before = this.#given.find(({ revision }) => revision === this.#applied?.revision)?.policy
+    const { added } = this.#diffs.between(before, wanted)
+    return added.flatMap(({ hash }) => (this.#acknowledged.has(hash) ? [] : [hash]))
+  }
+
   get #hasEndpoints(): boolean {
     return this.#awaitedEndpoints.size === 0
+  }
+
+  #noteAcknowledged(parts: readonly PartReport[]): void {
+    for (const { hash, state } of parts) {
+      if (state === 'applied') this.#acknowledged.add(hash)
+      else this.#acknowledged.delete(hash)
+    }
   }
 
   #reportPart(report: PartReport, policy: PolicyPart<ProxyPart> | undefined): void {

@@ -3,7 +3,7 @@ import { isPlainObject } from '@osm-ts/core'
 /** What a condition says, apart from when it came to say so. */
 export interface Finding {
   readonly type: string
-  readonly status: 'True' | 'False'
+  readonly status: 'True' | 'False' | 'Unknown'
   /** One word for programs: a code of docs/reference/errors.md, or a word of the condition. */
   readonly reason: string
   /** For people. */
@@ -97,6 +97,14 @@ export function findingsHold(findings: readonly Finding[], generation: number | 
         condition.message === finding.message &&
         condition.observedGeneration === generation,
     ),
+  )
+}
+
+/** True if the conditions of something say that sidecars have acknowledged that version of an object. */
+export function saysProgrammed(holder: unknown, generation: number | undefined): boolean {
+  return conditionsOf(holder).some(
+    ({ type, status, observedGeneration }) =>
+      type === 'Programmed' && status === 'True' && observedGeneration === generation,
   )
 }
 

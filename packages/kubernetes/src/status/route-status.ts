@@ -115,6 +115,11 @@ function hasExactly(entry: ParentStatus, findings: readonly Finding[], generatio
   return Array.isArray(conditions) && conditions.length === findings.length && findingsHold(findings, generation, entry)
 }
 
+/** The entries of the mesh in the status of a route. */
+export function ownEntries(status: unknown): readonly object[] {
+  return entriesOf(status).filter(isOurs)
+}
+
 function isOurs({ controllerName }: ParentStatus): boolean {
   return controllerName === ROUTE_CONTROLLER
 }

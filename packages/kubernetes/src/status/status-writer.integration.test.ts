@@ -31,6 +31,7 @@ let running: RunningSource
 let events: RecordedEvent[]
 let problems: readonly Problem[]
 let proxies: readonly ProxyStatus[]
+let awaited: ReadonlySet<string>
 let changed: () => void
 let end: AbortController
 let finished: Promise<void>
@@ -47,6 +48,7 @@ async function start(onceSynced: () => void = () => undefined): Promise<void> {
       return problems
     },
     proxies: () => proxies,
+    awaited: () => (key) => awaited.has(key),
     subscribe: (listener) => {
       changed = listener
       return () => undefined
@@ -85,6 +87,7 @@ beforeEach(async () => {
   events = []
   problems = []
   proxies = []
+  awaited = new Set()
   changed = () => undefined
   finished = Promise.resolve()
   server = await FakeApiServer.start()
@@ -220,6 +223,29 @@ describe('StatusWriter', () => {
     expect(status()?.currentStatus).toBe('error')
     proxies = []
     await until(() => condition('Programmed')?.status === 'True', 'it is taken back')
+  })
+
+  it('says that it is programmed once all sidecars have acknowledged that version of it', async () => {
+    awaited = new Set(['IngressBackend/shop/front'])
+    await start()
+    await until(() => status() !== undefined, 'the status is there')
+    expect(condition('Programmed')).toMatchObject({
+      status: 'Unknown',
+      reason: 'Pending',
+      message: 'a connected sidecar has not acknowledged it yet',
+    })
+    expect(status()?.currentStatus).toBe('committed')
+    awaited = new Set()
+    await until(() => condition('Programmed')?.status === 'True', 'it is acknowledged')
+    const written = writes().length
+    // A sidecar that has just connected has not acknowledged anything yet.
+    awaited = new Set(['IngressBackend/shop/front'])
+    await looked()
+    expect(writes()).toHaveLength(written)
+    const metadata = { name: 'front', namespace: 'shop', generation: 1 }
+    server.put(resourceTypes.IngressBackend, metadata, { spec: { ...ingress, matches: [] }, status: status() })
+    await until(() => condition('Programmed')?.status === 'Unknown', 'the new version is waited for')
+    expect(condition('Programmed')?.observedGeneration).toBe(2)
   })
 
   it('does not repeat what a sidecar of another namespace says that it refuses', async () => {

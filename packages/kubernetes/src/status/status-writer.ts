@@ -20,8 +20,8 @@ import { isKubernetesError } from '../kubernetes-error.js'
 import { apiVersionOf } from '../resource-types.js'
 import type { ServedObject } from '../source/kubernetes-source.js'
 import { WorkQueue } from '../work-queue.js'
-import { nextStatus, saysAll, type ObjectStatus, type WantedStatus } from './condition.js'
-import { nextRouteStatus, saysParents } from './route-status.js'
+import { nextStatus, saysAll, saysProgrammed, type ObjectStatus, type WantedStatus } from './condition.js'
+import { nextRouteStatus, ownEntries, saysParents } from './route-status.js'
 import { refKey, refusalsByObject, summarizeRefusals, wantedStatus, type ObjectRefusals } from './wanted-status.js'
 
 /** Objects whose statuses are written. */
@@ -45,6 +45,8 @@ export interface StatusWriterOptions {
   readonly proxies: () => readonly ProxyStatus[]
   /** What proxies of the other replicas refuse; absent where there are none. */
   readonly elsewhere?: () => readonly ObjectRefusals[]
+  /** Which objects have not reached all connected sidecars of any replica. */
+  readonly awaited: () => (key: ObjectKey) => boolean
   /** Calls the listener when problems may be others than before. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
   readonly clock: Clock
@@ -95,6 +97,9 @@ export class StatusWriter {
   readonly #count: (result: 'written' | 'failed') => void
   #problems: ReadonlyMap<string, readonly Problem[]> = new Map()
   #refusals: ReadonlyMap<string, ObjectRefusals> = new Map()
+  #isAwaited: (key: ObjectKey) => boolean = () => false
+  /** Objects whose status is to say that sidecars have not acknowledged them. */
+  readonly #awaiting = new Set<ObjectKey>()
   #stale = true
 
   constructor(options: StatusWriterOptions) {
@@ -130,11 +135,12 @@ export class StatusWriter {
       this.#written.clear()
       this.#forms.clear()
       this.#told.clear()
+      this.#awaiting.clear()
     }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { clock, problems, proxies, elsewhere, targets } = this.#options
+    const { clock, problems, proxies, elsewhere, awaited, targets } = this.#options
     while (!signal.aborted) {
       let workedMs = 0
       const onTurn = (milliseconds: number): void => {
@@ -149,7 +155,8 @@ export class StatusWriter {
         this.#problems = byObject(found)
       }
       this.#refusals = refusals
-      if (news) await inTurns(this.#queueDue(targets.servedKeys()), signal, { onTurn })
+      this.#isAwaited = awaited()
+      await inTurns(this.#queueDue(news ? targets.servedKeys() : [...this.#awaiting]), signal, { onTurn })
       await pause(clock, Math.max(STATUS_LOOK_MS, workedMs * REST), signal)
     }
   }
@@ -176,6 +183,7 @@ export class StatusWriter {
     if (served === undefined) {
       this.#written.delete(key)
       this.#told.delete(key)
+      this.#awaiting.delete(key)
       return
     }
     const wanted = this.#wanted(key, served)
@@ -264,11 +272,16 @@ export class StatusWriter {
     return written?.uid === facts.uid && sameValue(written.before, facts.status) ? written.answered : facts.status
   }
 
-  #wanted(key: ObjectKey, { facts, object }: ServedObject): WantedStatus {
+  #wanted(key: ObjectKey, served: ServedObject): WantedStatus {
+    const { facts, object } = served
     const { kind } = nameOf(key)
     const problems = this.#problems.get(key) ?? []
     const refusals = this.#refusals.get(key) ?? none
-    return wantedStatus({ kind, object, generation: facts.generation, problems, refusals })
+    // Said once of a version of an object it stays true: sidecars that connect later start with it.
+    const awaited = this.#isAwaited(key) && !wasProgrammed(this.#known(key, served), facts.generation)
+    if (awaited) this.#awaiting.add(key)
+    else this.#awaiting.delete(key)
+    return wantedStatus({ kind, object, generation: facts.generation, problems, refusals, awaited })
   }
 
   #formOf(key: ObjectKey, served: ServedObject): Form {
@@ -278,6 +291,11 @@ export class StatusWriter {
     if (isGatewayRouteKind(kindOf(key)) && served.object === undefined) return 'none'
     return served.hasStatus ? (this.#forms.get(formKey(key, served)) ?? 'conditions') : 'none'
   }
+}
+
+/** True if a status says that sidecars have acknowledged that version of its object. */
+function wasProgrammed(status: unknown, generation: number | undefined): boolean {
+  return [status, ...ownEntries(status)].some((holder) => saysProgrammed(holder, generation))
 }
 
 /** Definitions of kinds that other versions have installed may not know all that a status says. */

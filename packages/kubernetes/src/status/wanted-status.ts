@@ -29,6 +29,8 @@ export interface StatusFacts {
   readonly generation: number | undefined
   readonly problems: readonly Problem[]
   readonly refusals: Omit<ObjectRefusals, 'object'>
+  /** True until all connected sidecars that have something of it have acknowledged it. */
+  readonly awaited: boolean
 }
 
 /** The condition that an object is used at all. */
@@ -51,12 +53,12 @@ const MAX_TOLD = 512
 const MAX_REFUSALS = 3
 
 /** What the status of an object should say. The same facts give the same words. */
-export function wantedStatus({ kind, object, generation, problems, refusals }: StatusFacts): WantedStatus {
+export function wantedStatus({ kind, object, generation, problems, refusals, awaited }: StatusFacts): WantedStatus {
   const restart = kind === 'MeshConfig' ? problems.filter(({ code }) => code === RESTART_CODE) : []
   const own = problems.filter((problem) => !restart.includes(problem))
   const errors = own.filter(({ severity }) => severity === 'error')
   const accepted = acceptance(own, errors)
-  const programmed = programming(errors, refusals)
+  const programmed = programming(errors, refusals, awaited)
   const findings = [accepted, programmed, ...(kind === 'MeshConfig' ? [restartFinding(restart)] : [])]
   const fault = [accepted, programmed].find(({ status }) => status === 'False')
   return {
@@ -176,7 +178,7 @@ function acceptance(problems: readonly Problem[], errors: readonly Problem[]): F
   return { type: ACCEPTED, status: 'True', reason: 'Accepted', message: 'the mesh uses the object' }
 }
 
-function programming(errors: readonly Problem[], { first, count }: StatusFacts['refusals']): Finding {
+function programming(errors: readonly Problem[], { first, count }: StatusFacts['refusals'], awaited: boolean): Finding {
   if (count > 0) {
     const told = first.map(
       ({ proxy, message, field }) => `the sidecar of ${proxy} refuses ${field ?? 'it'}: ${message}`,
@@ -189,7 +191,11 @@ function programming(errors: readonly Problem[], { first, count }: StatusFacts['
     const message = 'what is not accepted does not reach any sidecar; what was accepted before may'
     return { type: PROGRAMMED, status: 'False', reason: 'NotAccepted', message }
   }
-  const message = 'no connected sidecar of its namespace refuses it'
+  if (awaited) {
+    const message = 'a connected sidecar has not acknowledged it yet'
+    return { type: PROGRAMMED, status: 'Unknown', reason: 'Pending', message }
+  }
+  const message = 'every connected sidecar that has something of it has acknowledged it'
   return { type: PROGRAMMED, status: 'True', reason: 'Programmed', message }
 }
 

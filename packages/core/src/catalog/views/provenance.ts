@@ -2,7 +2,7 @@ import type { PartHash } from '@osm-ts/driver-api/policy'
 
 import type { Steps } from '../../async/index.js'
 import { compareProblems, type Problem } from '../../problem.js'
-import { makeObjectKey, type Kind } from '../../spec/index.js'
+import { makeObjectKey, type Kind, type ObjectKey } from '../../spec/index.js'
 import type { LocatedSource, Locate } from '../catalog-types.js'
 import { groupProblems, problemGroups, uniqueProblems } from '../policy/problems/problem-groups.js'
 import type { Origins, SourceRef } from '../policy/parts/policy-part.js'
@@ -27,6 +27,18 @@ export class Provenance {
       .flatMap(({ origins }) => (pointer === undefined ? Object.values(origins).flat() : sourcesAt(origins, pointer)))
     const byText = new Map(sources.map((source) => [JSON.stringify(source), source]))
     return [...byText.values()].map((source) => this.#located(source))
+  }
+
+  /** Keys of all objects that parts came from. */
+  objectsOf(hashes: Iterable<PartHash>): ReadonlySet<ObjectKey> {
+    const { parts, endpoints } = this.#computation
+    const found = new Set<ObjectKey>()
+    for (const hash of hashes)
+      for (const part of [...parts.find(hash), endpoints.find(hash)])
+        for (const { object } of Object.values(part?.origins ?? {}).flat())
+          // Sources are made of objects, so their kind is one.
+          found.add(makeObjectKey(object.kind as Kind, object.namespace, object.name))
+    return found
   }
 
   /** What was found wrong while policies were computed; sorted by place. */
