@@ -52,6 +52,8 @@ export interface TestMesh {
   /** Local address under which a workload reaches a TCP service port. */
   readonly tcpAddress: (workload: string, service: string) => string
   readonly statuses: () => Promise<readonly ProxyStatus[]>
+  /** True if the policies in force follow from everything that the controller has read. */
+  readonly isSettled: () => Promise<boolean>
   readonly status: (workload: string) => Promise<ProxyStatus>
   readonly problems: () => Promise<readonly Problem[]>
   /** A debug page of the controller, as text. */
@@ -217,6 +219,7 @@ function access(
       variable(workload, `OSM_TCP_${service.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`),
     debug,
     statuses,
+    isSettled: async () => (JSON.parse(await debug('/debug/status')) as { settled: boolean }).settled,
     status: async (workload) => {
       const { namespace, name: own } = instance(workload)
       const found = (await statuses()).find(({ name }) => name === `${namespace}/${own}`)

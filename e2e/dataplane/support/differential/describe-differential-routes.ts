@@ -64,7 +64,7 @@ export function itAgreesOnRoutes({ policies, attempts }: Amount, mesh?: () => Di
     const kinds =
       mesh === undefined
         ? [...common, 'rewritten', 'redirected', 'answered 503', 'by server name', 'copied', 'repeated']
-        : [...common, 'repeated']
+        : [...common, 'copied', 'repeated']
     const rare = kinds.filter((kind) => (counts.get(kind) ?? 0) < compared / 1000)
     expect({ repeated, counts: Object.fromEntries(counts), rare }).toMatchObject({ rare: [] })
   })

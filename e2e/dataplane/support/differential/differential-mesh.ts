@@ -83,12 +83,13 @@ export class DifferentialMesh {
     this.#state += 1
     await this.#mesh.write(FILE, configOf(policy), ...policy.documents, ...canaryPolicy(this.#state))
     const url = canaryUrl(this.#state)
-    // Where everything is answered, the canary of every state is too.
     await eventually(
       () => this.#mesh.debug('/debug/policies'),
       (page) => page.includes(`/state-${this.#state}`),
       { everyMs: 10, what: 'that the policy is read' },
     )
+    // Where everything is answered, the canary of every state is too: it tells nothing of what is still to be computed.
+    await this.#computed()
     await eventually(
       () => throughProxy(this.#mesh.proxyOf(clients[0]), url),
       ({ status }) => status === 200,
@@ -109,13 +110,22 @@ export class DifferentialMesh {
     // Whatever mode the mesh is in, the access log of a workload is in its policy.
     await this.#mesh.write(FILE, ...documents, telemetry(CANARY, { accessLog: { format: mark } }))
     const page = `/debug/policy?uuid=${this.#mesh.instance(CANARY).uuid}`
-    // All policies of a state are computed at once.
     await eventually(
       () => this.#mesh.debug(page),
       (policy) => policy.includes(`"${mark}"`),
       { everyMs: 10, what: 'that the policy is computed' },
     )
+    await this.#computed()
     await this.#applied()
+  }
+
+  /** Waits for the policies of what was read. Until then sidecars have acknowledged all of the policies before, and `applied` says so. */
+  async #computed(): Promise<void> {
+    await eventually(
+      () => this.#mesh.isSettled(),
+      (isSettled) => isSettled,
+      { everyMs: 10, what: 'that all policies are computed' },
+    )
   }
 
   /** @throws Error with the words of a sidecar that refuses something */

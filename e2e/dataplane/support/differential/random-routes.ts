@@ -113,9 +113,9 @@ const rule = fc
       matches: fc.array(match, { minLength: 1, maxLength: 3 }),
       filters: fc.oneof(
         { weight: 6, arbitrary: fc.tuple(filter) },
-        { weight: 2, arbitrary: fc.tuple(mirror) },
+        { weight: 6, arbitrary: fc.tuple(mirror) },
         { weight: 2, arbitrary: fc.tuple(filter, mirror) },
-        { weight: 1, arbitrary: fc.tuple(mirror, mirror) },
+        { weight: 2, arbitrary: fc.tuple(mirror, mirror) },
       ),
       backendRefs: fc.array(backend, { minLength: 1, maxLength: 3 }),
       retry,

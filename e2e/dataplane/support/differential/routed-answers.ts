@@ -47,7 +47,7 @@ function answerFault(verdict: Verdict, outcome: Outcome, attempt: Attempt): stri
   if (destinations.some(({ allowed }) => !allowed)) return undefined
   if (attempt.kind === 'tcp') return answers.length > 0 ? undefined : 'the connection is closed, and no route says so'
   const isAnswer = answers.some(
-    ({ status, location }) => status === statusOf(outcome) && sameUrl(location, outcome.location),
+    ({ status, location }) => isAnswered(outcome, status) && sameUrl(location, outcome.location),
   )
   return isAnswer
     ? undefined
@@ -73,15 +73,21 @@ function arrivalFault(
   return wrong.length === 0 ? undefined : `the server sees ${wrong.join(', ')}`
 }
 
-/** For what status clients of gRPC take which one of HTTP: sidecars may answer a call by either, whichever kind of route says so. */
-const grpcStatuses: ReadonlyMap<number, number> = new Map([
-  [2, 500],
-  [12, 404],
-  [14, 503],
+/** What clients of gRPC take a status of HTTP for, where it is not UNKNOWN. */
+const grpcStatuses: ReadonlyMap<number | 'closed', number> = new Map([
+  [404, 12],
+  [503, 14],
 ])
+const UNKNOWN = 2
 
-function statusOf({ status, grpcStatus }: Extract<Outcome, { readonly passed: false }>): number | undefined {
-  return status === 200 && grpcStatus !== undefined ? grpcStatuses.get(grpcStatus) : status
+/** Sidecars may answer a call by either kind of status, whichever kind of route says so. A redirect is UNKNOWN too: clients of gRPC do not follow it. */
+function isAnswered(
+  { status, grpcStatus }: Extract<Outcome, { readonly passed: false }>,
+  expected: number | 'closed',
+): boolean {
+  return status === 200 && grpcStatus !== undefined
+    ? grpcStatus === (grpcStatuses.get(expected) ?? UNKNOWN)
+    : status === expected
 }
 
 /** Values of a header without the spaces between them, which are not prescribed. */
