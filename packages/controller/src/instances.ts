@@ -79,6 +79,7 @@ export class SnapshotInstances implements InstanceProvider {
       class: spec.sidecarClass || this.#options.defaultClass(),
       name: metadata.name,
       ready: spec.ready,
+      ...(spec.serviceCredential === undefined ? {} : { serviceCredential: spec.serviceCredential }),
     }
   }
 }

@@ -45,6 +45,7 @@ export const optionalFeatures = [
   'plugins',
   'proxy-key-certificates',
   'proxy-certificate-renewal',
+  'workload-api-certificates',
   'query-matches',
   'route-errors',
   'route-headers',

@@ -43,6 +43,12 @@ export interface ControlPlaneAddress {
   readonly serverName: string
 }
 
+/** Where a sidecar reaches the SPIFFE Workload API of its node. */
+export interface WorkloadApiSocket {
+  /** Path of the Unix socket in the file system of the sidecar. The host mounts it, for the sidecar alone. */
+  readonly socketPath: string
+}
+
 /**
  * The context of {@link Driver.patch}.
  *
@@ -107,6 +113,8 @@ export interface InjectorContext {
   readonly controlPlane: ControlPlaneAddress
   /** Roots of the control plane, PEM, newest first. */
   readonly trustBundle: readonly string[]
+  /** Present: the sidecar takes its service certificate there. Only drivers with the feature `workload-api-certificates` get it. */
+  readonly workloadApi?: WorkloadApiSocket
   /** True for a dry run: the driver must not keep state, and the host creates no objects. */
   readonly dryRun: boolean
   /** Aborts when the admission request times out. */

@@ -156,6 +156,12 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ['tls-parameters', { ...sample('trust'), maxVersion: 'TLSv1_2' }, '/maxVersion', true],
   ['tls-parameters', { ...sample('trust'), cipherSuites: ['a'] }, '/cipherSuites', true],
   ['tls-parameters', { ...sample('trust'), ecdhCurves: ['a'] }, '/ecdhCurves', true],
+  [
+    'workload-api-certificates',
+    { ...sample('trust'), serviceCredential: { kind: 'workload-api' } },
+    '/serviceCredential',
+    true,
+  ],
   ['withdrawal-of-open-connections', mesh, '/withdrawalTimeoutMs', true],
   ['access-log-format', { ...mesh, accessLog: { enabled: true, format: 'text' } }, '/accessLog', false],
   ['access-log-format', { ...mesh, accessLog: { enabled: true, format: 'json', template: '{}' } }, '/accessLog', false],

@@ -82,6 +82,11 @@ const table: Table = {
     },
     { security: true, places: (part) => when(part.cipherSuites.length > 0, 'tls-parameters', 'cipherSuites') },
     { security: true, places: (part) => when(part.ecdhCurves.length > 0, 'tls-parameters', 'ecdhCurves') },
+    // The host gives such a proxy no certificate, so that a class without the feature serves and calls no one.
+    {
+      security: true,
+      places: (part) => given(part.serviceCredential, 'workload-api-certificates', 'serviceCredential'),
+    },
   ],
   mesh: [
     {

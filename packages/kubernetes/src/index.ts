@@ -38,6 +38,7 @@ export {
   sidecarFileAnnotation,
   type SidecarVolume,
   uuidOfVolume,
+  workloadApiVolume,
 } from './sidecar-volume.js'
 export * from './reviews/index.js'
 export * from './source/index.js'

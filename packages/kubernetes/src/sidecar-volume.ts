@@ -7,6 +7,9 @@ export interface SidecarVolume {
   readonly projected?: { readonly sources?: readonly SidecarVolumeSource[] }
 }
 
+/** Volume with the socket of the SPIFFE Workload API: a pod that has it has a sidecar that takes its service certificate there. */
+export const workloadApiVolume = 'osm-workload-api'
+
 /** A source of a projected volume, as far as it is read. */
 export interface SidecarVolumeSource {
   readonly podCertificate?: { readonly signerName?: string }

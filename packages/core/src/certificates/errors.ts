@@ -40,6 +40,10 @@ export const certificateErrorCodes = {
   OSM_CERT_STORE_PERMISSIONS: 'the stored root is accessible to other users',
   OSM_CERT_STORE_FULL: 'there is no space left to store a root',
   OSM_CERT_STORE_IO: 'the stored root cannot be read or written',
+  OSM_CERT_WORKLOAD_API:
+    'the SPIFFE Workload API is unavailable to the controller, or knows no entry for it; the roots that it gave last stay in force',
+  OSM_CERT_WORKLOAD_API_BUNDLE:
+    'the SPIFFE Workload API gave no roots for the trust domain of the mesh, or roots that must not be trusted; the last ones stay in force',
   OSM_CERT_PEER_MALFORMED: 'the data presented by a peer is not a certificate',
   OSM_CERT_PEER_UNTRUSTED: 'the certificate of a peer was not signed by a root of the trust bundle',
   OSM_CERT_PEER_EXPIRED: 'the certificate of a peer has expired, or is not valid yet',

@@ -7,6 +7,7 @@ import {
   type Driver,
   type DriverMetrics,
   type Eviction,
+  type IdentityOptions,
   type Logger,
   type MeshService,
   type MessageBroker,
@@ -16,6 +17,7 @@ import {
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
+import { Latest } from '@osm-ts/driver-api/toolkit'
 import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
@@ -33,7 +35,7 @@ import { CallersOfEndpoints } from './callers-of-endpoints.js'
 import { EndpointsFeed } from './endpoints-feed.js'
 import { TrustBundles } from './trust-bundles.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
-import type { InstanceProvider, PolicyProvider, ProxyCatalog } from './policy-provider.js'
+import type { InstanceProvider, PolicyProvider, ProxyCatalog, ProxyInstance } from './policy-provider.js'
 import { HostedSession, type UnsettledSessions } from './hosted-session.js'
 import { PolicyStream } from './policy-stream.js'
 import type { PushLog } from './push-log.js'
@@ -183,8 +185,7 @@ export class DriverHost {
         ...(followsEndpoints && { endpoints: { watch: (signal: AbortSignal) => this.#endpoints.watch(signal) } }),
       },
       certManager: {
-        identity: (proxy, signal, takes = {}) =>
-          this.#credentials.watch(proxy, this.#accountOf(proxy), signal, takesKeys ? takes : undefined),
+        identity: (proxy, signal, takes = {}) => this.#identity(proxy, signal, takesKeys ? takes : undefined),
         trustBundles: (signal) => this.#roots.workload.watch(signal),
         credentials: (proxy, ref, signal) => this.#credential(proxy, ref, signal),
       },
@@ -311,20 +312,24 @@ export class DriverHost {
     return part
   }
 
-  #accountOf(proxy: ProxyRef): ServiceAccountRef {
+  /** The service certificate of a proxy and its successors; none for one that takes it from elsewhere. */
+  #identity(proxy: ProxyRef, signal: AbortSignal, takes: IdentityOptions | undefined): AsyncIterable<Credential> {
+    const { serviceAccount, serviceCredential } = this.#instanceOf(proxy)
+    if (serviceCredential !== undefined) return new Latest<Credential>().watch(signal)
+    return this.#credentials.watch(proxy, serviceAccount, signal, takes)
+  }
+
+  #instanceOf(proxy: ProxyRef): ProxyInstance {
+    const { uuid } = proxy
     const instance = this.#options.instances.instance(proxyKeyOfRef(proxy))
-    if (instance === undefined) {
-      throw new OsmError('OSM_PROXY_UNKNOWN', `the workload of proxy ${proxy.uuid} has ended`, {
-        details: { uuid: proxy.uuid },
-      })
-    }
-    return instance.serviceAccount
+    if (instance !== undefined) return instance
+    throw new OsmError('OSM_PROXY_UNKNOWN', `the workload of proxy ${uuid} has ended`, { details: { uuid } })
   }
 
   #credential(proxy: ProxyRef, ref: CredentialRef, signal: AbortSignal): AsyncIterable<Credential> {
     switch (ref.kind) {
       case 'service':
-        return this.#credentials.watch(proxy, this.#accountOf(proxy), signal, undefined)
+        return this.#identity(proxy, signal, undefined)
       case 'secret':
       case 'egress':
         return this.#secrets.watch(proxy, ref, signal)

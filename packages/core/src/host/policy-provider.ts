@@ -50,6 +50,8 @@ export interface ProxyInstance extends ProxyIdentity {
   readonly name: string
   /** True if it takes traffic, by the latest objects. */
   readonly ready: boolean
+  /** Present: its sidecar takes its service certificate from a SPIFFE Workload API, and is given none. */
+  readonly serviceCredential?: 'workload-api'
   /** Present where several workloads have one whole identity, of which there should be one. */
   readonly sharing?: ProxySharing
 }

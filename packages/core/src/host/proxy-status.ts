@@ -91,6 +91,7 @@ function statusOf(
     class: instance.class,
     connected: stream !== undefined,
     ready: instance.ready,
+    ...(instance.serviceCredential === undefined ? {} : { serviceCredential: instance.serviceCredential }),
     revision: progress?.revision ?? 0,
     appliedRevision: progress?.appliedRevision ?? 0,
     rejected,

@@ -44,6 +44,8 @@ export interface ProxyStatus {
   readonly connected: boolean
   /** True if the workload takes traffic: only then the policies of its clients hold its endpoints. */
   readonly ready: boolean
+  /** Present: its service certificate comes from a SPIFFE Workload API, and not from the mesh. */
+  readonly serviceCredential?: 'workload-api'
   /**
    * `applied`: acknowledged as a whole. `rejected`: something was refused and the last good version of it is in force. `unknown`: given, not
    * acknowledged yet. `stale`: not connected to this controller.

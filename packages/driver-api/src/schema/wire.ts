@@ -84,6 +84,7 @@ export const injectorContextSchema = closed({
   ),
   controlPlane: closed({ address: nameSchema, port: portSchema, serverName: nameSchema }),
   trustBundle: list(Type.String()),
+  workloadApi: Type.Optional(closed({ socketPath: Type.String({ pattern: '^/' }) })),
   dryRun: Type.Boolean(),
 })
 

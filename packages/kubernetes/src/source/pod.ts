@@ -11,7 +11,7 @@ import {
 import type { KubernetesMetadata, KubernetesObject } from '../api.js'
 import { bootstrapSecretName } from '../bootstrap-secret-name.js'
 import { findSidecarContainer } from '../sidecar-container.js'
-import { uuidOfVolume } from '../sidecar-volume.js'
+import { uuidOfVolume, workloadApiVolume } from '../sidecar-volume.js'
 import type { SourceErrorCode } from './error-codes.js'
 import type { Deduplicator } from './deduplicator.js'
 import { awaitsSidecar } from './pod-end.js'
@@ -105,6 +105,7 @@ export class PodReader {
         ports: this.#value(portsOf(spec, sidecar), known?.spec.ports),
         ...(bindings === undefined ? {} : { probeBindings: this.#value([...bindings], known?.spec.probeBindings) }),
         ready: isReady(metadata, status),
+        ...(hasWorkloadApi(spec) ? { serviceCredential: 'workload-api' } : {}),
         ...(awaitsSidecar(spec, status, sidecar) ? { ended: true } : {}),
         createdAt: this.#text(metadata.creationTimestamp ?? '', known?.spec.createdAt),
       }),
@@ -274,6 +275,11 @@ function labelFault(uuid: string, { volumes = [] }: NonNullable<PodFields['spec'
     return `${JSON.stringify(uuid.slice(0, 64))} is no UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
   if (volumes.some((volume) => uuidOfVolume(volume) === uuid)) return undefined
   return `${uuid} is not the sidecar of this pod, which does not mount Secret ${bootstrapSecretName(uuid)} or a podCertificate volume of that sidecar, so it counts as one without a sidecar; the injector sets this label, remove it`
+}
+
+/** Volumes of a pod cannot be changed, so they tell how its sidecar was made. */
+function hasWorkloadApi({ volumes = [] }: NonNullable<PodFields['spec']>): boolean {
+  return volumes.some(({ name }) => name === workloadApiVolume)
 }
 
 function podProblem(

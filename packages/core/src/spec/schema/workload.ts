@@ -159,6 +159,9 @@ export const WorkloadInstanceSpecSchema = struct(
     ended: Type.Optional(
       Type.Boolean({ description: 'True: the workload has terminated and waits for its sidecar to exit.' }),
     ),
+    serviceCredential: Type.Optional(
+      oneOf(['workload-api'], 'Source of the service certificate of the sidecar, if it is not the mesh.'),
+    ),
     createdAt: Type.String({ description: 'Creation time of the instance, RFC 3339.' }),
     network: Type.Optional(workloadNetwork()),
   },

@@ -4,6 +4,11 @@ import type { CredentialRef } from './values.js'
 /** TLS protocol versions in the vocabulary of MeshConfig. `TLS_AUTO` leaves the choice to the proxy. */
 export type TlsVersion = 'TLS_AUTO' | 'TLSv1_0' | 'TLSv1_1' | 'TLSv1_2' | 'TLSv1_3'
 
+/** The service certificate of a proxy and its key come from a SPIFFE Workload API beside it, and never from the control plane. */
+export interface WorkloadApiCredential {
+  readonly kind: 'workload-api'
+}
+
 /** Roots and TLS parameters for the verification of peers of the mesh. Contains public data only. */
 export interface TrustPart {
   readonly kind: 'trust'
@@ -22,6 +27,11 @@ export interface TrustPart {
   readonly ecdhCurves: readonly string[]
   /** Offered by clients of the mesh, selected by no server. */
   readonly alpn: 'osm'
+  /**
+   * Absent: the host gives the proxy its service certificate (`certManager.identity`). Present: the proxy takes the one with the SPIFFE ID of its policy from the socket
+   * that `InjectorContext.workloadApi` named, and the host gives it none.
+   */
+  readonly serviceCredential?: WorkloadApiCredential
 }
 
 /** An attribute that is added to each log record. */

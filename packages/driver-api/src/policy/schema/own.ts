@@ -97,6 +97,7 @@ export const trustPartSchema = closed({
   cipherSuites: list(nameSchema),
   ecdhCurves: list(nameSchema),
   alpn: Type.Literal('osm'),
+  serviceCredential: Type.Optional(closed({ kind: Type.Literal('workload-api') })),
 })
 
 const accessLog = closed({

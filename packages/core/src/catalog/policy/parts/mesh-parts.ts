@@ -5,13 +5,16 @@ import type { CatalogState } from '../../inputs/catalog-state.js'
 import { settingInputs, trustRoots } from '../../inputs/inputs.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 
-/** What peers are verified against. */
-export const trustPart = defineQuery<CatalogState, '', PolicyPart<TrustPart>>({
+/** Where a proxy has its service certificate from. */
+export type CertificateSource = 'mesh' | 'workload-api'
+
+/** What peers are verified against, and where the proxy has its own certificate from. */
+export const trustPart = defineQuery<CatalogState, CertificateSource, PolicyPart<TrustPart>>({
   name: 'trust-part',
   keyOf: textKey,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context) =>
+  compute: (context, source) =>
     makePart({
       kind: 'trust',
       id: 'trust',
@@ -19,6 +22,7 @@ export const trustPart = defineQuery<CatalogState, '', PolicyPart<TrustPart>>({
       roots: context.get(trustRoots, ''),
       ...context.get(settingInputs.tls, ''),
       alpn: 'osm',
+      ...(source === 'mesh' ? {} : { serviceCredential: { kind: source } }),
     }),
 })
 

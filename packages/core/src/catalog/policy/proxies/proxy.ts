@@ -128,7 +128,7 @@ function buildProxyFrame(context: Context, instance: Instance): ProxyFrame {
   const { trustDomain } = context.get(settingInputs.domains, '')
   const scope = context.get(scopeOf, account)
   const families = ipFamilies(spec.addresses)
-  const trust = context.get(trustPart, '')
+  const trust = context.get(trustPart, spec.serviceCredential ?? 'mesh')
   const mesh = meshPartOf(context, instance)
   const inbound = inboundBindings(context, instance, account)
   const ingress = ingressBindings(context, instance)
