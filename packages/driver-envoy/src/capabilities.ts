@@ -66,6 +66,7 @@ export const capabilities: Capabilities = {
     'tracing-opentelemetry',
     'tracing-zipkin',
     'withdrawal-of-open-connections',
+    'workload-api-certificates',
     'workload-end',
   ],
 }

@@ -1,8 +1,8 @@
 import { create, createRegistry, type JsonValue, toJson } from '@bufbuild/protobuf'
-import type { InjectorContext, SidecarConfigView } from '@osm-ts/driver-api'
+import type { InjectorContext, SidecarConfigView, WorkloadApiSocket } from '@osm-ts/driver-api'
 import type { SocketAddress } from '@osm-ts/driver-api/policy'
 import { BootstrapSchema } from '@osm-ts/envoy-api/envoy/config/bootstrap/v3/bootstrap_pb.js'
-import type { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import { Cluster_DiscoveryType, type ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import {
   ApiConfigSource_ApiType as ApiType,
   ApiVersion,
@@ -20,7 +20,7 @@ import type { StringMatcherSchema } from '@osm-ts/envoy-api/envoy/type/matcher/v
 
 import { socketAddress } from '../translate/encoding/address.js'
 import { hostCluster } from '../translate/upstreams/cluster.js'
-import { adsSource } from '../translate/encoding/config-source.js'
+import { adsSource, WORKLOAD_API_CLUSTER } from '../translate/encoding/config-source.js'
 import { duration, type Init, oneOf, pack } from '../translate/encoding/encode.js'
 import { tlsParameters } from '../translate/access/tls.js'
 import type { EnvoyConfig } from './driver-config.js'
@@ -75,6 +75,8 @@ export type BootstrapContext = Pick<InjectorContext, 'controlPlane' | 'proxyComm
   readonly readyAddress?: string
   readonly sidecar: SidecarConfigView
   readonly config: EnvoyConfig
+  /** Present: where the SPIFFE Workload API gives the service certificate out. */
+  readonly workloadApi?: WorkloadApiSocket
 }
 
 /** Envoy's bootstrap configuration: where the control plane is and how to prove who is who. Everything else comes from there. */
@@ -111,6 +113,7 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
       clusters: [
         controlPlaneCluster(context),
         ...(context.readyAddress === undefined ? [] : [readyCluster(context.admin)]),
+        ...(context.workloadApi === undefined ? [] : [workloadApiCluster(context.workloadApi)]),
       ],
       listeners: context.readyAddress === undefined ? [] : [readyListener(context.readyAddress)],
     },
@@ -180,6 +183,37 @@ function controlPlaneCluster({ controlPlane, sidecar }: BootstrapContext): Init<
         case: 'typedConfig',
         value: pack(UpstreamTlsContextSchema, controlPlaneTls(controlPlane, sidecar)),
       },
+    },
+  }
+}
+
+/** Not TLS: the agent knows the process at the other end of a socket by asking the kernel. */
+function workloadApiCluster({ socketPath }: WorkloadApiSocket): Init<typeof ClusterSchema> {
+  return {
+    name: WORKLOAD_API_CLUSTER,
+    clusterDiscoveryType: oneOf('type', Cluster_DiscoveryType.STATIC),
+    connectTimeout: duration(1_000),
+    loadAssignment: {
+      clusterName: WORKLOAD_API_CLUSTER,
+      endpoints: [
+        {
+          lbEndpoints: [
+            {
+              hostIdentifier: oneOf('endpoint', {
+                address: { address: { case: 'pipe' as const, value: { path: socketPath } } },
+              }),
+            },
+          ],
+        },
+      ],
+    },
+    typedExtensionProtocolOptions: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': pack(HttpProtocolOptionsSchema, {
+        upstreamProtocolOptions: {
+          case: 'explicitHttpConfig',
+          value: { protocolConfig: { case: 'http2ProtocolOptions', value: {} } },
+        },
+      }),
     },
   }
 }

@@ -102,7 +102,7 @@ function sidecarFiles(
 ): readonly SidecarFile[] {
   const { sidecar } = context.configurator
   const readyAddress = context.interceptionMode === 'none' ? undefined : context.listen.inbound?.address
-  const { controlPlane, proxyCommonName, locality } = context
+  const { controlPlane, proxyCommonName, locality, workloadApi } = context
   const bootstrap: BootstrapContext = {
     controlPlane,
     proxyCommonName,
@@ -111,6 +111,7 @@ function sidecarFiles(
     sidecar,
     config,
     ...(readyAddress === undefined ? {} : { readyAddress }),
+    ...(workloadApi === undefined ? {} : { workloadApi }),
   }
   return [
     { path: files.bootstrap, content: { text: texts.bootstrap(bootstrap) } },

@@ -50,6 +50,8 @@ export interface ProxyResources {
   readonly callers: readonly EncodedResource[]
   /** Client certificates that clusters show to servers outside the mesh. What they are comes by streams of their own. */
   readonly credentials: readonly SecretCredentialRef[]
+  /** Present: the proxy takes its service certificate from a Workload API, and is sent none. */
+  readonly workloadApi?: true
 }
 
 /** SDS name of the proxy's own service certificate; one constant, so that cluster bytes do not differ between downstreams. */

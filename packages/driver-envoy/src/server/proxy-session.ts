@@ -299,12 +299,18 @@ export class ProxySession<Request extends AnyRequest> {
     return this.#labelled.labels
   }
 
+  /** True if the proxy has its service certificate from elsewhere, or it is here. */
+  get #knowsCertificate(): boolean {
+    return this.#certificate !== undefined || this.resources?.workloadApi === true
+  }
+
   /** Nothing is said about secrets before all are there: "does not exist" would be untrue. */
   #showSecrets(): void {
     const { protocol, follower } = this.#options
     const callers = follower.resources?.callers
-    if (this.#certificate === undefined || this.#roots === undefined || callers === undefined) return
-    const secrets = [this.#certificate, this.#roots, ...callers, ...this.#credentialSecrets()]
+    if (!this.#knowsCertificate || this.#roots === undefined || callers === undefined) return
+    const own = this.#certificate === undefined ? [] : [this.#certificate]
+    const secrets = [...own, this.#roots, ...callers, ...this.#credentialSecrets()]
     // Policies change often, and rarely in who may call a TCP port.
     const same = secrets.length === this.#shown.length && secrets.every((secret, at) => this.#shown[at] === secret)
     if (same) return
@@ -326,7 +332,7 @@ export class ProxySession<Request extends AnyRequest> {
 
   #noteForeignSecrets(request: Request): void {
     const own = [this.#certificate?.name, this.#roots?.name]
-    if (this.#certificate === undefined || this.#roots === undefined) return
+    if (!this.#knowsCertificate || this.#roots === undefined) return
     for (const name of this.#options.protocol.namesOf(request)) {
       // A port that is served no more may be asked about for as long as its connections drain.
       const known = own.includes(name) || name.startsWith(CALLERS_SECRET_PREFIX) || this.#credentialNames.has(name)

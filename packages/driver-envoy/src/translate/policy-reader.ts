@@ -73,10 +73,12 @@ export class PolicyReader {
     const trust = this.part(proxy.trust, 'trust')
     // Proxies of different identities share everything but the names that their spans bear.
     const named = mesh.tracing?.provider === 'opentelemetry'
+    // A Workload API is asked for an identity by name: it may hold several for one proxy, and another one than that of the policy is of no use.
+    const byId = trust.serviceCredential !== undefined
     return {
       mesh: { ...mesh, httpLimits: this.#httpLimits, ...(named && { serviceName: proxy.identity }) },
-      trust,
-      key: `${proxy.trust}|${proxy.mesh}${named ? `|${proxy.identity}` : ''}`,
+      trust: byId ? { ...trust, workloadApiId: proxy.spiffeId } : trust,
+      key: `${proxy.trust}|${proxy.mesh}${named || byId ? `|${proxy.identity}` : ''}`,
       sources: [refOf(trust, proxy.trust), refOf(mesh, proxy.mesh)],
     }
   }

@@ -20,10 +20,16 @@ export interface MeshSettings extends MeshPart {
   readonly serviceName?: string
 }
 
+/** What peers are verified by, with what of it only some identities have. */
+export interface MeshTrust extends TrustPart {
+  /** Present: the own certificate has this SPIFFE ID, and comes from the Workload API beside the proxy. */
+  readonly workloadApiId?: string
+}
+
 /** What every translation may depend on besides its own part. */
 export interface Settings {
   readonly mesh: MeshSettings
-  readonly trust: TrustPart
+  readonly trust: MeshTrust
   /** Pins both; goes into the keys of whatever is made with them. */
   readonly key: string
   /** The two parts, for tracing rejections. */

@@ -131,6 +131,7 @@ export class Translator {
         },
         callers: this.#callers.translate(view),
         credentials: this.#credentials.translate(view),
+        ...(view.settings.trust.workloadApiId === undefined ? {} : { workloadApi: true }),
       }
     })
     return { lease, holders: 0 }

@@ -18,8 +18,9 @@ import {
 
 import { egressCertSecret, egressRootsSecret } from '../../resources/credential-names.js'
 import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../../resources/types.js'
-import { adsSource, vanishingSource } from '../encoding/config-source.js'
+import { adsSource, vanishingSource, workloadApiSource } from '../encoding/config-source.js'
 import { type Init, pack } from '../encoding/encode.js'
+import type { MeshTrust } from '../settings.js'
 import { spiffeId, spiffePrefix } from './identity-names.js'
 
 type SanMatcher = Init<typeof SubjectAltNameMatcherSchema>
@@ -36,7 +37,7 @@ const NOBODY: SanMatcher = {
 export function meshClientTls(
   serverName: string,
   principals: readonly Principal[],
-  trust: TrustPart,
+  trust: MeshTrust,
 ): Init<typeof TransportSocketSchema> {
   return {
     name: TRANSPORT_SOCKET,
@@ -65,7 +66,7 @@ type Origination = Extract<UpstreamTls, { readonly mode: 'originate' }>
  */
 export function originatedTls(
   origination: Origination,
-  trust: TrustPart,
+  trust: MeshTrust,
 ): Init<typeof TransportSocketSchema> | undefined {
   const { serverName, subjectAltNames } = origination
   const expected = (subjectAltNames.length > 0 ? [...subjectAltNames].sort() : [serverName]).map(nameMatcher)
@@ -90,7 +91,7 @@ export function originatedTls(
 function originationMaterial(
   origination: Origination,
   expected: readonly SanMatcher[],
-  trust: TrustPart,
+  trust: MeshTrust,
 ): Init<typeof CommonTlsContextSchema> | undefined {
   if (origination.credential?.kind === 'service' && origination.roots?.kind === 'service')
     return { ...ownCertificate(trust), ...verification(expected) }
@@ -142,7 +143,7 @@ export function unverifiedClientTls(): Init<typeof TransportSocketSchema> {
  *   the name of the secret that says who may. A caller more or less then changes that secret and not the filter chain, whose connections go on
  */
 export function meshServerTls(
-  trust: TrustPart,
+  trust: MeshTrust,
   callers: 'trustDomain' | { readonly secret: string },
 ): Init<typeof TransportSocketSchema> {
   return {
@@ -170,7 +171,7 @@ export function meshServerTls(
  * @param http2 - true: HTTP/2 is offered. What a caller speaks is what the application is spoken to, so that only those that know HTTP/2 offer it
  */
 export function outsideServerTls(
-  trust: TrustPart,
+  trust: MeshTrust,
   mutual: boolean,
   http2: boolean,
 ): Init<typeof TransportSocketSchema> {
@@ -198,10 +199,15 @@ const withoutResumption = {
 } as const
 
 /** The proxy's own service certificate, and the TLS parameters of the mesh. */
-function ownCertificate(trust: TrustPart): Init<typeof CommonTlsContextSchema> {
+function ownCertificate(trust: MeshTrust): Init<typeof CommonTlsContextSchema> {
+  const { workloadApiId } = trust
   return {
     tlsParams: tlsParameters(trust),
-    tlsCertificateSdsSecretConfigs: [{ name: SERVICE_CERT_SECRET, sdsConfig: adsSource() }],
+    tlsCertificateSdsSecretConfigs: [
+      workloadApiId === undefined
+        ? { name: SERVICE_CERT_SECRET, sdsConfig: adsSource() }
+        : { name: workloadApiId, sdsConfig: workloadApiSource() },
+    ],
   }
 }
 
