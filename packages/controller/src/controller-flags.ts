@@ -73,6 +73,11 @@ const ownFlags = {
     meaning:
       'podCertificate: sign PodCertificateRequests of kubelets for sidecars; secret: the injector makes their keys',
   },
+  'workload-api-socket': {
+    kind: 'text',
+    default: '',
+    meaning: 'Unix socket of a SPIFFE Workload API whose roots sidecars trust; none when empty',
+  },
   'bootstrap-secret-grace': {
     kind: 'number',
     min: 1,

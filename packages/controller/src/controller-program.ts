@@ -164,6 +164,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
         random: Math.random,
         logger,
       }),
+      ...(flags.workloadApiSocket === '' ? {} : { workloadApi: { socketPath: flags.workloadApiSocket } }),
       readsRootCertificates,
       drivers: builtInDrivers(),
       otherDrivers: {

@@ -37,6 +37,8 @@ export interface DebugSources {
   readonly catalog: MeshCatalog
   readonly certificates: CertificateManager
   readonly provider: Pick<CertificateProvider, 'name' | 'faults'>
+  /** PEM of roots of a Workload API; empty where there is none. */
+  readonly workloadApiRoots: () => readonly string[]
   readonly plugins: Pick<EndpointsPlugins, 'states'>
   /** Absent for a provider that never changes. */
   readonly rotation: RotationView | undefined
@@ -139,10 +141,11 @@ function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: De
 function certificatesPage({
   certificates,
   provider,
+  workloadApiRoots,
   rotation,
   host,
   catalog,
-}: Pick<DebugSources, 'certificates' | 'provider' | 'rotation' | 'host' | 'catalog'>): unknown {
+}: Pick<DebugSources, 'certificates' | 'provider' | 'workloadApiRoots' | 'rotation' | 'host' | 'catalog'>): unknown {
   return {
     provider: { name: provider.name, faults: provider.faults() },
     ...(rotation === undefined ? {} : { rotation: rotationPage(rotation, { host, catalog }) }),
@@ -150,7 +153,9 @@ function certificatesPage({
       authority,
       root: certificates.getRootCertificate(authority),
     })),
-    trusted: (['control-plane', 'workload'] as const).flatMap((authority) => trustedRoots(certificates, authority)),
+    trusted: (['control-plane', 'workload'] as const).flatMap((authority) =>
+      trustedRoots(certificates, authority, new Set(workloadApiRoots())),
+    ),
     certificates: certificates.listCertificates(),
   }
 }
@@ -169,7 +174,11 @@ function rotationPage(rotation: RotationView, { host, catalog }: Pick<DebugSourc
 }
 
 /** The roots that are trusted, those that sign first, and how many certificates of this controller each has signed. */
-function trustedRoots(certificates: DebugSources['certificates'], authority: Authority): readonly object[] {
+function trustedRoots(
+  certificates: DebugSources['certificates'],
+  authority: Authority,
+  workloadApi: ReadonlySet<string>,
+): readonly object[] {
   const signing = certificates.getRootCertificate(authority).chain
   const issued = certificates.listCertificates()
   return certificates.trustBundle(authority).map((pem) => {
@@ -180,6 +189,7 @@ function trustedRoots(certificates: DebugSources['certificates'], authority: Aut
       fingerprint: fingerprint256,
       expires: new Date(validTo).toISOString(),
       signs: pem === signing,
+      ...(authority === 'workload' && pem !== signing && workloadApi.has(pem) ? { source: 'workload-api' } : {}),
       certificates: issued.filter(({ kind, issuingCA }) => kind !== 'root' && issuingCA.chain === pem).length,
     }
   })

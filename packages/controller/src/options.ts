@@ -52,6 +52,8 @@ export interface ControllerOptions {
   readonly meshConfig: MeshConfigOptions
   /** Signs certificates; the controller keeps and rotates them. A function opens what signs, once the mesh was read. */
   readonly certificateProvider: CertificateProvider | ProviderOpener
+  /** Where roots beside those of {@link certificateProvider} come from; absent where only that one's sidecars are trusted. */
+  readonly workloadApi?: WorkloadApiOptions
   /** True: a MeshRootCertificate decides who issues; false if absent. */
   readonly readsRootCertificates?: boolean
   readonly drivers: readonly Driver[]
@@ -80,6 +82,12 @@ export interface ControllerOptions {
   readonly attachments?: readonly Attachment[]
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
+}
+
+/** A SPIFFE Workload API that gives certificates to sidecars. */
+export interface WorkloadApiOptions {
+  /** Path of its Unix socket, as the controller sees it. */
+  readonly socketPath: string
 }
 
 /** Opens what signs certificates. Until it resolves, no proxy is served: the controller is alive and not ready. */

@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events'
 
 import {
+  type CertificateProvider,
   countErrorCodes,
   driverStates,
+  JoinedRootsProvider,
   LoopWatch,
   namedOutsideServices,
   SnapshotFeed,
@@ -29,6 +31,7 @@ import type {
   OpenedProvider,
   RunningAttachment,
   RunningController,
+  WorkloadApiOptions,
 } from './options.js'
 import { followNamed } from './follow-named.js'
 import { logProblems } from './log-problems.js'
@@ -40,6 +43,7 @@ import { findProblems } from './problems.js'
 import { smiVersions } from './smi-versions.js'
 import { subscribeAll } from './subscribe-all.js'
 import { drained, joinLoops, unlessAborted } from './supervision.js'
+import { WorkloadApiRoots } from './workload-api/workload-api-roots.js'
 
 const noPlugins: EndpointsPluginsOptions = {
   entries: [],
@@ -115,7 +119,15 @@ async function start(
   await unlessAborted(feed.start(signal), signal)
   const opened = await unlessAborted(openProvider(options, feed, signal), signal)
   loops.push(opened.stopped)
-  const provider = observedProvider(opened.provider, metrics)
+  const otherRoots = options.workloadApi && workloadApiRoots(options, options.workloadApi, opened.provider)
+  if (otherRoots !== undefined) {
+    loops.push(otherRoots.run(signal))
+    await unlessAborted(otherRoots.opened, signal)
+  }
+  const provider = observedProvider(
+    otherRoots === undefined ? opened.provider : new JoinedRootsProvider(opened.provider, otherRoots),
+    metrics,
+  )
   health.bundle = new SpiffeBundle(provider, systemClock)
   const plugins = new EndpointsPlugins(options.endpointsPlugins ?? noPlugins, { feed, metrics, logger, signal })
   const hostedPlugins = plugins.start()
@@ -203,6 +215,7 @@ async function start(
       (listener) => catalog.announcements(listener),
       (listener) => registry.subscribe(listener),
       (listener) => provider.onFaultChange(listener),
+      (listener) => otherRoots?.onChange(listener) ?? (() => undefined),
       (listener) => plugins.onStateChange(listener),
     ]),
     clock: systemClock,
@@ -214,6 +227,7 @@ async function start(
     catalog,
     certificates,
     provider,
+    workloadApiRoots: () => otherRoots?.current() ?? [],
     plugins,
     rotation: opened.rotation,
     configurator,
@@ -294,6 +308,21 @@ async function openProvider(
 ): Promise<OpenedProvider> {
   if (typeof certificateProvider === 'function') return certificateProvider(feed, signal)
   return { provider: certificateProvider, stopped: Promise.resolve() }
+}
+
+function workloadApiRoots(
+  { domains, logger }: ControllerOptions,
+  { socketPath }: WorkloadApiOptions,
+  provider: CertificateProvider,
+): WorkloadApiRoots {
+  return new WorkloadApiRoots({
+    socketPath,
+    trustDomain: domains.trustDomain,
+    forbidden: () => provider.trustBundle('control-plane'),
+    clock: systemClock,
+    random: Math.random,
+    logger: logger.child('workload-api'),
+  })
 }
 
 /** Nothing is served by defaults that no one chose. */
