@@ -40,6 +40,8 @@ export const chartValues = {
     works('osm.endpointsProviders', [effects, values], { note: 'new' }),
     works('osm.nativeSidecar', effects, { note: 'new' }),
     works('osm.proxyIdentity', effects, { note: 'new' }),
+    works('osm.workloadIdentity', effects, { note: 'new' }),
+    works('osm.spire.{enable,volume,csiDriver,hostPath,socketName}', effects, { note: 'new' }),
     works('osm.machines.{enable,serviceType,serviceAnnotations,azureRoots}', effects, { note: 'new' }),
     works('osm.refusedEndpoints', effects, { note: 'new' }),
     works('osm.dashboard.{enable,tokenAudience,prometheusUrl,replicaCount,resource,podLabels}', effects, {

@@ -9,6 +9,7 @@ compatibility is marked in values.yaml as such; no requested value is ignored wi
 {{- include "osm.checkMemory" . -}}
 {{- include "osm.checkClasses" . -}}
 {{- include "osm.checkProxyIdentity" . -}}
+{{- include "osm.checkWorkloadIdentity" . -}}
 {{- end }}
 
 {{- define "osm.checkOrigin" -}}
@@ -215,6 +216,19 @@ anything is changed; rendering does not, so that values can be inspected.
 {{- end -}}
 {{- if eq $osm.sidecarClass "pipy" -}}
 {{- fail "osm.proxyIdentity is podCertificate, and sidecars of class pipy (osm.sidecarClass) cannot renew the certificate that they start with. Use secret, or class envoy" -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Certificates of SPIRE, where no one or the class by default cannot have them. */}}
+{{- define "osm.checkWorkloadIdentity" -}}
+{{- $osm := .Values.osm -}}
+{{- if eq $osm.workloadIdentity "spire" -}}
+{{- if not $osm.spire.enable -}}
+{{- fail "osm.workloadIdentity is spire, which needs osm.spire.enable. Set it to true, or osm.workloadIdentity to mesh" -}}
+{{- end -}}
+{{- if eq $osm.sidecarClass "pipy" -}}
+{{- fail "osm.workloadIdentity is spire, and sidecars of class pipy (osm.sidecarClass) cannot take certificates from SPIRE. Use mesh, or class envoy" -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

@@ -170,10 +170,11 @@ lifecycle:
 {{- if eq .Values.osm.certificateProvider.kind "vault" }}{{ .Values.osm.vault.caSecret }}{{ end -}}
 {{- end }}
 
-{{/* Takes vaultCa and endpoints, true for a program with endpoints providers, beside the context. Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
+{{/* Takes vaultCa, endpoints, true for a program with endpoints providers, and spire, true for one that reads the roots of SPIRE, beside the context. Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
 {{- define "osm.programMounts" -}}
 {{- $drivers := include "osm.driverMounts" . | trim -}}
 {{- if .endpoints }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.endpointsMounts" . | trim) | trim -}}{{- end -}}
+{{- if .spire }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.workloadApiMount" . | trim) | trim -}}{{- end -}}
 {{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
 volumeMounts:
@@ -197,6 +198,7 @@ volumeMounts:
 {{- define "osm.programVolumes" -}}
 {{- $drivers := include "osm.driverVolumes" . | trim -}}
 {{- if .endpoints }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.endpointsVolumes" . | trim) | trim -}}{{- end -}}
+{{- if .spire }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.workloadApiVolume" . | trim) | trim -}}{{- end -}}
 {{- if .logs }}{{- $drivers = printf "%s\n%s" $drivers (include "osm.fluentBitVolumes" . | trim) | trim -}}{{- end -}}
 {{- $vaultCa := .vaultCa -}}
 {{- if or .Values.osm.webhookClientCaSecret $vaultCa $drivers }}
@@ -220,6 +222,33 @@ volumes:
   {{- with $drivers }}
   {{- . | nindent 2 }}
   {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The socket of the SPIRE agent of the node, as a YAML list. */}}
+{{- define "osm.workloadApiMount" -}}
+{{- if .Values.osm.spire.enable }}
+- name: workload-api
+  mountPath: /run/osm/workload-api
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* The volume with it, as a YAML list. */}}
+{{- define "osm.workloadApiVolume" -}}
+{{- with .Values.osm.spire }}
+{{- if .enable }}
+- name: workload-api
+  {{- if eq .volume "csi" }}
+  csi:
+    driver: {{ .csiDriver | quote }}
+    readOnly: true
+  {{- else }}
+  hostPath:
+    path: {{ .hostPath | quote }}
+    type: Directory
+  {{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 

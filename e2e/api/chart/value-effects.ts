@@ -222,6 +222,33 @@ export const effects: readonly ValueEffect[] = [
     ],
     { shows: ['--proxy-identity=podCertificate', 'sidecar.openservicemesh.io/osm', 'osm-osm-pod-certificates'] },
   ),
+  effect('osm.workloadIdentity', 'spire', [injector], {
+    with: { osm: { spire: { enable: true } } },
+    shows: ['--workload-identity=spire'],
+  }),
+  effect('osm.spire.enable', true, [controller, injector], {
+    shows: [
+      '--workload-api-socket=/run/osm/workload-api/spire-agent.sock',
+      '--workload-api-csi-driver=csi.spiffe.io',
+      '--workload-identity=mesh',
+    ],
+  }),
+  effect('osm.spire.volume', 'hostPath', [controller, injector], {
+    with: { osm: { spire: { enable: true } } },
+    shows: ['--workload-api-host-path=/run/spire/agent-sockets'],
+  }),
+  effect('osm.spire.csiDriver', 'csi.example', [controller, injector], {
+    with: { osm: { spire: { enable: true } } },
+    shows: ['--workload-api-csi-driver=csi.example'],
+  }),
+  effect('osm.spire.hostPath', '/run/agent', [controller, injector], {
+    with: { osm: { spire: { enable: true, volume: 'hostPath' } } },
+    shows: ['--workload-api-host-path=/run/agent'],
+  }),
+  effect('osm.spire.socketName', 'api.sock', [controller, injector], {
+    with: { osm: { spire: { enable: true } } },
+    shows: ['--workload-api-socket-name=api.sock', '/run/osm/workload-api/api.sock'],
+  }),
   effect(
     'osm.machines.enable',
     true,

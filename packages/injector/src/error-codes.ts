@@ -2,7 +2,7 @@
 export const injectorErrorCodes = {
   OSM_INJECT_ANNOTATION: 'an annotation of a pod or namespace is invalid',
   OSM_INJECT_CLASS:
-    'a pod or namespace selects a sidecar class that MeshConfig does not allow, that has no driver, or that cannot use keys of the kubelet where osm.proxyIdentity is podCertificate',
+    'a pod or namespace selects a sidecar class that MeshConfig does not allow, that has no driver, or that cannot use keys of the kubelet where osm.proxyIdentity is podCertificate, or certificates of SPIRE where those are chosen',
   OSM_INJECT_POD:
     'a pod cannot get a sidecar: a name, port or user is already used, or the object is too large or not a pod',
   OSM_INJECT_IMAGE:

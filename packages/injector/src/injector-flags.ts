@@ -1,4 +1,14 @@
-import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/program'
+import { OsmError } from '@osm-ts/driver-api'
+import {
+  driverFlags,
+  type FlagDefinitions,
+  type FlagValues,
+  parseProgramFlags,
+  type ProgramErrorCode,
+  programFlags,
+} from '@osm-ts/program'
+
+import type { WorkloadApi } from './sidecar/workload-api.js'
 
 /** Flags of osm-injector beside those of every program. */
 const ownFlags = {
@@ -34,6 +44,28 @@ const ownFlags = {
     default: 'secret',
     meaning: 'who makes the key of a sidecar: the injector, which writes it into a Secret, or the kubelet of its pod',
   },
+  'workload-identity': {
+    kind: 'choice',
+    values: ['mesh', 'spire'],
+    default: 'mesh',
+    meaning: 'where sidecars take their service certificates from, unless an annotation says otherwise',
+  },
+  'workload-api-csi-driver': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: '',
+    meaning: 'CSI driver that mounts the socket of the SPIFFE Workload API, such as csi.spiffe.io',
+  },
+  'workload-api-host-path': {
+    kind: 'text',
+    default: '',
+    meaning: 'folder of the nodes that holds that socket, where no CSI driver mounts it',
+  },
+  'workload-api-socket-name': {
+    kind: 'text',
+    default: 'spire-agent.sock',
+    meaning: 'file name of that socket',
+  },
   'secret-rate': {
     kind: 'number',
     min: 0,
@@ -64,7 +96,36 @@ export const injectorFlags = { ...programFlags, ...ownFlags } as const
 /** Values of {@link injectorFlags}. */
 export type InjectorFlags = FlagValues<typeof injectorFlags>
 
-/** @throws OsmError as `parseProgramFlags` does */
+const SOCKET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
+
+/** @throws OsmError as `parseProgramFlags` does, or for flags that contradict each other */
 export function parseInjectorFlags(argv: readonly string[]): InjectorFlags {
-  return parseProgramFlags(argv, ownFlags)
+  const flags = parseProgramFlags(argv, ownFlags)
+  const { workloadIdentity, workloadApiCsiDriver: driver, workloadApiHostPath: path, workloadApiSocketName } = flags
+  if (driver !== '' && path !== '')
+    throw wrongFlag('--workload-api-csi-driver and --workload-api-host-path exclude each other')
+  if (workloadIdentity === 'spire' && driver === '' && path === '')
+    throw wrongFlag('--workload-identity=spire needs --workload-api-csi-driver or --workload-api-host-path')
+  if (path !== '' && (!path.startsWith('/') || path.split('/').includes('..')))
+    throw wrongFlag(`--workload-api-host-path: must be an absolute path without "..", got ${JSON.stringify(path)}`)
+  if (!SOCKET_NAME.test(workloadApiSocketName))
+    throw wrongFlag(
+      `--workload-api-socket-name: must be a file name of letters, digits, ".", "_" and "-", got ${JSON.stringify(workloadApiSocketName)}`,
+    )
+  return flags
+}
+
+/** The Workload API that flags describe. */
+export function workloadApiOf(flags: InjectorFlags): WorkloadApi | undefined {
+  const { workloadIdentity, workloadApiCsiDriver: driver, workloadApiHostPath: path, workloadApiSocketName } = flags
+  if (driver === '' && path === '') return undefined
+  return {
+    source: driver === '' ? { kind: 'hostPath', path } : { kind: 'csi', driver },
+    socketName: workloadApiSocketName,
+    isDefault: workloadIdentity === 'spire',
+  }
+}
+
+function wrongFlag(message: string): OsmError<ProgramErrorCode> {
+  return new OsmError('OSM_PROGRAM_FLAG', message)
 }

@@ -24,7 +24,7 @@ import {
 import { hostDrivers, listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
-import { injectorFlags, type InjectorFlags, parseInjectorFlags } from './injector-flags.js'
+import { injectorFlags, type InjectorFlags, parseInjectorFlags, workloadApiOf } from './injector-flags.js'
 import { runInjector } from './run-injector.js'
 
 const NAME = 'osm-injector'
@@ -61,6 +61,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
       { name: 'health', limits: healthLimits, metrics, logger },
     )
     logger.info({ healthPort }, 'serving health')
+    const workloadApi = workloadApiOf(flags)
     const hosted = await hostDrivers({
       entries: await listedDrivers(flags.driverPackages, environment),
       sink: registry,
@@ -81,6 +82,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
       environment,
       pullPolicy: flags.osmContainerPullPolicy === '' ? 'IfNotPresent' : flags.osmContainerPullPolicy,
       proxyIdentity: flags.proxyIdentity,
+      ...(workloadApi === undefined ? {} : { workloadApi }),
       nativeSidecar: flags.nativeSidecar,
       ipFamilies: ownFamilies(),
       nameservers: getServers().flatMap(plainAddress),

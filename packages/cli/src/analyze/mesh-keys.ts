@@ -59,6 +59,7 @@ export const meshKeys: Readonly<Record<Role, ReadonlyMap<string, Kinds>>> = {
   annotation: new Map<string, Kinds>([
     ['sidecar-injection', pods],
     ['sidecar-class', pods],
+    ['workload-identity', pods],
     ['metrics', ['Namespace']],
     ['egress-gateway-mode', ['Service']],
     ['pod-addresses', ['Namespace', 'Service']],

@@ -12,6 +12,7 @@ const values: Readonly<
   Record<ReadAnnotation, { readonly on: 'pod' | 'namespace'; readonly suffix?: string; readonly value: string }>
 > = {
   injection: { on: 'pod', value: 'disabled' },
+  workloadIdentity: { on: 'pod', value: 'mesh' },
   metrics: { on: 'namespace', value: 'enabled' },
   inboundPortExclusions: { on: 'pod', value: '9100' },
   outboundPortExclusions: { on: 'pod', value: '6379' },
@@ -20,6 +21,17 @@ const values: Readonly<
   interfaceExclusions: { on: 'pod', value: 'eth1' },
   resources: { on: 'pod', suffix: 'limits-cpu', value: '123m' },
 }
+
+const settings = settingsOf(
+  {},
+  {
+    workloadApi: {
+      source: { kind: 'csi', driver: 'csi.spiffe.io' },
+      socketName: 'spire-agent.sock',
+      isDefault: true,
+    },
+  },
+)
 
 /** What becomes of a pod, without the annotation that it came with. */
 function outcomeOf(injection: Injection, name: string): string {
@@ -39,12 +51,12 @@ describe('annotations of pods and namespaces', () => {
     const name = `${annotations[key as ReadAnnotation]}${suffix}`
     const plain = namespaceOf()
     const marked = namespaceOf({ annotations: { ...plain.annotations, [name]: value } })
-    const before = await injectPod(requestOf(podOf({}, { metadata: { annotations: {} } })), settingsOf(), ports)
+    const before = await injectPod(requestOf(podOf({}, { metadata: { annotations: {} } })), settings, ports)
     const after = await injectPod(
       on === 'pod'
         ? requestOf(annotated({ [name]: value }))
         : requestOf(podOf({}, { metadata: { annotations: {} } }), marked),
-      settingsOf(),
+      settings,
       ports,
     )
     expect(after.outcome).toMatch(/injected|skipped/)
@@ -53,8 +65,8 @@ describe('annotations of pods and namespaces', () => {
 
   it('that are not read change nothing', async () => {
     const name = 'openservicemesh.io/unread'
-    const before = await injectPod(requestOf(podOf({}, { metadata: { annotations: {} } })), settingsOf(), ports)
-    const after = await injectPod(requestOf(annotated({ [name]: 'x' })), settingsOf(), ports)
+    const before = await injectPod(requestOf(podOf({}, { metadata: { annotations: {} } })), settings, ports)
+    const after = await injectPod(requestOf(annotated({ [name]: 'x' })), settings, ports)
     expect(outcomeOf(after, name)).toBe(outcomeOf(before, name))
   })
 })

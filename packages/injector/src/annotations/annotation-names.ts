@@ -1,6 +1,7 @@
 /** Annotations that injection reads or writes, with OSM's names. */
 export const annotations = {
   injection: 'openservicemesh.io/sidecar-injection',
+  workloadIdentity: 'openservicemesh.io/workload-identity',
   metrics: 'openservicemesh.io/metrics',
   inboundPortExclusions: 'openservicemesh.io/inbound-port-exclusion-list',
   outboundPortExclusions: 'openservicemesh.io/outbound-port-exclusion-list',

@@ -1,5 +1,6 @@
 import type { InstanceProbeBinding } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
+import { workloadApiVolume } from '@osm-ts/kubernetes'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import type { JsonObject } from '../json/json.js'
@@ -8,6 +9,7 @@ import { driverInitContainers, type InitScripts, interceptionContainer } from '.
 import { BOOTSTRAP_VOLUME, sidecarContainerName } from '../sidecar/names.js'
 import { podDns } from '../sidecar/pod-dns.js'
 import { sidecarContainer } from '../sidecar/sidecar-container.js'
+import { socketVolume } from '../sidecar/workload-api.js'
 import type { SidecarPlan } from './plan-sidecar.js'
 import type { InjectionSettings } from './settings.js'
 
@@ -68,7 +70,10 @@ export function assemble(pod: Pod, plan: SidecarPlan, options: AssemblyOptions):
       name,
       emptyDir: sizeLimit === undefined ? {} : { sizeLimit },
     })),
+    ...(plan.workloadApi === undefined ? [] : [socketVolume(plan.workloadApi)]),
   ]
+  // Its name says where the sidecar has its certificate from, so that no volume of the user may have it.
+  const reserved = [...volumes, { name: workloadApiVolume }]
   const { spec } = pod
   const inits = free('initContainers', spec.initContainers, first, replaceOwn)
   const allInits = native ? [...first, sidecar, ...inits] : [...inits, ...first]
@@ -78,7 +83,7 @@ export function assemble(pod: Pod, plan: SidecarPlan, options: AssemblyOptions):
       ...spec,
       ...(allInits.length > 0 && { initContainers: allInits }),
       containers: native ? spec.containers : [...spec.containers, sidecar],
-      volumes: [...free('volumes', spec.volumes, volumes, replaceOwn), ...volumes],
+      volumes: [...free('volumes', spec.volumes, reserved, replaceOwn), ...volumes],
       ...podDns(spec, { patch, context, ...settings }),
     },
   }

@@ -8,12 +8,14 @@ import {
   type ProbeBindingsReader,
   proxyUuidLabel,
   sidecarClassAnnotation,
+  workloadApiVolume,
 } from '@osm-ts/kubernetes'
 
 import { annotations } from '../annotations/annotation-names.js'
 import { readSwitch } from '../annotations/enabled.js'
 import { checkPod, checkPorts, checkSize, checkUsers } from '../decision/check-pod.js'
 import { chooseClass } from '../decision/choose-class.js'
+import { chooseIdentity } from '../decision/choose-identity.js'
 import { decide, type SkippedBy, type SkipReason } from '../decision/decide.js'
 import { asDriverFault, DriverFault, isIgnored } from '../decision/driver-fault.js'
 import type { InjectorErrorCode } from '../error-codes.js'
@@ -144,6 +146,13 @@ async function inject(
   checkPod(pod)
   const { name = '', generateName = '', annotations: podAnnotations = {} } = pod.metadata ?? {}
   const choice = chooseClass(podAnnotations, namespace, settings.config, settings.registry)
+  const workloadApi = chooseIdentity({
+    pod: podAnnotations,
+    namespace,
+    workloadApi: settings.workloadApi,
+    sidecarClass: choice.sidecarClass,
+    capabilities: settings.registry.get(choice.sidecarClass).capabilities,
+  })
   const lists = trafficLists(settings.config, podAnnotations)
   const scraped = readSwitch(
     namespace.annotations[annotations.metrics],
@@ -170,7 +179,8 @@ async function inject(
       : await ports.reusableUuid(namespace.name, stripped.uuid, digest, signal)
   const uuid = reused ?? ports.newUuid()
   const certificate = byKubelet ? undefined : await ports.issue({ uuid, serviceAccount }, signal)
-  const question = { request, settings, pod, podAnnotations, choice, lists, probes, uuid, serviceAccount, certificate }
+  const known = { uuid, serviceAccount, certificate, workloadApi }
+  const question = { request, settings, pod, podAnnotations, choice, lists, probes, ...known }
   const plan = await planSidecar(question).catch((error: unknown) => {
     throw asDriverFault(error, choice.sidecarClass)
   })
@@ -216,7 +226,7 @@ async function inject(
       ...volume.annotations,
     },
   })
-  const ownNames = new Set([sidecarContainerName(pod), INIT_CONTAINER, BOOTSTRAP_VOLUME])
+  const ownNames = new Set([sidecarContainerName(pod), INIT_CONTAINER, BOOTSTRAP_VOLUME, workloadApiVolume])
   const result = reused === undefined ? described : reconcile(request.pod, described, (name) => ownNames.has(name))
   return {
     outcome: 'injected',
@@ -230,6 +240,7 @@ async function inject(
     notes: [
       message,
       `sidecar class ${choice.sidecarClass}, by ${choice.chosenBy}`,
+      ...(workloadApi === undefined ? [] : ['takes its service certificate from SPIRE']),
       ...(stripped === undefined
         ? []
         : [reused === undefined ? 'a copy of a pod with a sidecar: gets one of its own' : 'looked at again']),

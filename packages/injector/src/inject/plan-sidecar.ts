@@ -24,6 +24,7 @@ import type { ClassChoice } from '../decision/choose-class.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import type { Pod } from '../pod/pod.js'
 import type { RewrittenProbes } from '../probes/rewrite-probes.js'
+import { socketOf, type WorkloadApi } from '../sidecar/workload-api.js'
 import type { InjectionRequest } from './injection-request.js'
 import type { InjectionSettings } from './settings.js'
 import type { TrafficLists } from './traffic-lists.js'
@@ -43,6 +44,8 @@ export interface SidecarQuestion {
   readonly serviceAccount: ServiceAccountRef
   /** Absent: the kubelet of the pod asks for it when the pod starts. */
   readonly certificate: ProxyCertificate | undefined
+  /** Absent: the mesh gives the service certificate. */
+  readonly workloadApi: WorkloadApi | undefined
 }
 
 /** The driver's answer and all that it rests on. */
@@ -50,6 +53,7 @@ export interface SidecarPlan {
   readonly patch: SidecarPatch
   readonly context: InjectorContext
   readonly sidecarClass: string
+  readonly workloadApi: WorkloadApi | undefined
   readonly podOS: 'linux' | 'windows'
   readonly resources: Required<Resources>
   /** Empty where none is needed. */
@@ -100,11 +104,11 @@ export async function planSidecar(question: SidecarQuestion): Promise<SidecarPla
         'initContainerImage',
       )
     : ''
-  return { patch, context, sidecarClass, podOS, resources, initImage }
+  return { patch, context, sidecarClass, workloadApi: question.workloadApi, podOS, resources, initImage }
 }
 
 function contextOf(
-  { request, settings, pod, choice, lists, probes, uuid, serviceAccount, certificate }: SidecarQuestion,
+  { request, settings, pod, choice, lists, probes, uuid, serviceAccount, certificate, workloadApi }: SidecarQuestion,
   made: { readonly podOS: 'linux' | 'windows'; readonly image: string; readonly resources: Required<Resources> },
 ): InjectorContext {
   const { config, domains, osmNamespace } = settings
@@ -144,6 +148,7 @@ function contextOf(
       serverName: controller,
     },
     trustBundle: settings.trustBundle,
+    ...(workloadApi === undefined ? {} : { workloadApi: socketOf(workloadApi) }),
     dryRun: request.dryRun,
     signal: request.signal,
   }

@@ -1,6 +1,8 @@
 import type { ConfigEnvironment, DriverRegistry, IpFamilies, MeshConfig, MeshDomains } from '@osm-ts/core'
 import type { InjectorContext, MeshConfigView } from '@osm-ts/driver-api'
 
+import type { WorkloadApi } from '../sidecar/workload-api.js'
+
 /** What injection goes by, the same for all pods until the MeshConfig changes. */
 export interface InjectionSettings {
   readonly meshName: string
@@ -13,6 +15,8 @@ export interface InjectionSettings {
   readonly environment: ConfigEnvironment
   /** Who makes the key of a sidecar: the injector, in a Secret, or the kubelet of its pod. */
   readonly proxyIdentity: 'secret' | 'podCertificate'
+  /** The SPIFFE Workload API of the nodes; absent where there is none, and the mesh gives all service certificates. */
+  readonly workloadApi?: WorkloadApi
   readonly pullPolicy: InjectorContext['pullPolicy']
   /** True: sidecars are init containers that continue running. */
   readonly nativeSidecars: boolean

@@ -5,6 +5,7 @@ import {
   type ProbeBindingsReader,
   proxyUuidLabel,
   uuidOfVolume,
+  workloadApiVolume,
 } from '@osm-ts/kubernetes'
 
 import type { Container, Pod } from '../pod/pod.js'
@@ -53,7 +54,9 @@ export function strip(pod: Pod, reader: ProbeBindingsReader): StrippedPod | unde
         ...spec,
         containers: containers.filter(isForeign),
         ...(initContainers !== undefined && { initContainers: initContainers.filter(isForeign) }),
-        ...(volumes !== undefined && { volumes: volumes.filter(({ name }) => name !== BOOTSTRAP_VOLUME) }),
+        ...(volumes !== undefined && {
+          volumes: volumes.filter(({ name }) => name !== BOOTSTRAP_VOLUME && name !== workloadApiVolume),
+        }),
       },
     },
   }

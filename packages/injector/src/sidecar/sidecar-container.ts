@@ -7,6 +7,7 @@ import type { InjectionSettings } from '../inject/settings.js'
 import { type EndOptions, preStop, sidecarProbes } from './lifecycle.js'
 import { BOOTSTRAP_VOLUME } from './names.js'
 import { ContainerValues, literal } from './values.js'
+import { socketMount, type WorkloadApi } from './workload-api.js'
 
 /** User of sidecars on Windows, as OSM has it. */
 const WINDOWS_USER = 'EnvoyUser'
@@ -17,6 +18,8 @@ export interface SidecarOptions extends EndOptions {
   readonly name: string
   readonly patch: SidecarPatch
   readonly sidecarClass: string
+  /** Present: the sidecar gets the socket of the Workload API. */
+  readonly workloadApi: WorkloadApi | undefined
   readonly podOS: 'linux' | 'windows'
   readonly resources: Required<Resources>
   readonly bindings: readonly InstanceProbeBinding[]
@@ -51,6 +54,7 @@ export function sidecarContainer(options: SidecarOptions): JsonObject {
     volumeMounts: [
       { name: BOOTSTRAP_VOLUME, mountPath: filesFolder(sidecarClass), readOnly: true },
       ...patch.volumes.map(({ name, mountPath }) => ({ name, mountPath })),
+      ...(options.workloadApi === undefined ? [] : [socketMount()]),
     ],
     ...sidecarProbes(patch, native),
     ...(lifecycle === undefined ? {} : { lifecycle }),
