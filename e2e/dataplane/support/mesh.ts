@@ -95,7 +95,7 @@ export async function startTestMesh(
     envoy,
     environment,
     ...settings
-  }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders' | 'machineAddress'> & {
+  }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders' | 'machineAddress' | 'workloadApiSocket'> & {
     readonly envoy?: string
     readonly environment?: Readonly<Record<string, string>>
   } = {},

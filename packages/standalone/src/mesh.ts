@@ -144,6 +144,7 @@ export class Mesh implements RunningMesh {
       onChange: () => this.#changed(feed),
       sidecarBinaries: options.sidecarBinaries,
       ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
+      ...(options.workloadApiSocket !== undefined && { workloadApiSocket: options.workloadApiSocket }),
       untilCallersKnow: (uuid, signal) =>
         untilCallersKnow(uuid, (asking) => askForCallers(this.controllerUrl(), asking), signal),
       environment: inheritedEnvironment(options.environment),
@@ -266,6 +267,7 @@ export class Mesh implements RunningMesh {
           ports: { debug: ports.debug, health: ports.health },
           driverPackages: options.driverPackages ?? [],
           endpointsProviders: options.endpointsProviders ?? [],
+          ...(options.workloadApiSocket !== undefined && { workloadApiSocket: options.workloadApiSocket }),
           ...(machines !== undefined && { machines }),
           endpointsFile: paths.endpoints,
         },

@@ -21,6 +21,10 @@ export interface MeshOptions {
   readonly endpointsProviders?: readonly ProviderEntry[]
   /** Address of this machine at which other machines may join; none can if absent. Explicit mode only. */
   readonly machineAddress?: string
+  /**
+   * Unix socket of a SPIFFE Workload API on this machine: sidecars of classes that can take their certificates there, and the mesh trusts its roots. None if absent.
+   */
+  readonly workloadApiSocket?: string
   /** Milliseconds that a workload which ends is kept serving at most, so that its callers learn of it; as long as its driver says if absent. */
   readonly maxDrainMs?: number
   /** Called for everything that happens. Must not throw. */

@@ -8,6 +8,8 @@ export interface TrustedRoot {
   /** RFC 3339. */
   readonly expires: string
   readonly signs: boolean
+  /** Present: the root is that of a Workload API, which signs certificates of sidecars by itself. */
+  readonly source?: string
   /** Certificates of this controller that it has signed. */
   readonly certificates: number
 }
@@ -77,7 +79,8 @@ function isRoot(value: unknown): value is TrustedRoot {
     isPlainRecord(value) &&
     ['authority', 'subject', 'fingerprint', 'expires'].every((member) => typeof value[member] === 'string') &&
     typeof value['signs'] === 'boolean' &&
-    typeof value['certificates'] === 'number'
+    typeof value['certificates'] === 'number' &&
+    ['undefined', 'string'].includes(typeof value['source'])
   )
 }
 

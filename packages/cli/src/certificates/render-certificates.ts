@@ -26,11 +26,12 @@ export function areInOrder(controllers: readonly CertificatesReport[]): boolean 
 }
 
 function renderOne({ provider, trusted, rotation }: CertificatesReport, color: boolean): readonly string[] {
-  const rows = trusted.map(({ authority, subject, signs, certificates, expires, fingerprint }) => [
+  const rows = trusted.map(({ authority, subject, signs, source, certificates, expires, fingerprint }) => [
     span(authority),
     span(subject),
-    span(signs ? 'yes' : 'no', signs ? 'good' : 'plain'),
-    span(String(certificates)),
+    // What a Workload API gives out is signed and counted elsewhere.
+    span(source ?? (signs ? 'yes' : 'no'), signs ? 'good' : 'plain'),
+    span(source === undefined ? String(certificates) : '-'),
     span(expires),
     span(fingerprint.slice(0, SHORT)),
   ])

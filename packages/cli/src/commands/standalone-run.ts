@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
@@ -5,6 +7,14 @@ import { exitCodes } from '../exit-code.js'
 import { outputOption } from '../output/format.js'
 import type { CommandHost } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
+
+/** Options of `osm standalone run` beside those of all commands that run a mesh. */
+interface StandaloneFlags {
+  readonly output: string
+  readonly maxDrain?: number
+  readonly machineAddress?: string
+  readonly workloadApiSocket?: string
+}
 
 /** `osm standalone run <folder>` */
 export function addStandaloneRun(parent: Command, { context, onExit }: CommandHost): void {
@@ -22,6 +32,10 @@ export function addStandaloneRun(parent: Command, { context, onExit }: CommandHo
           '--machine-address <ip>',
           'address of this machine at which other machines can join the mesh; sidecars listen there too',
         ).conflicts('transparent'),
+      )
+      .option(
+        '--workload-api-socket <path>',
+        'Unix socket of a SPIFFE Workload API, such as a SPIRE agent: sidecars that can take their certificates there, and its roots are trusted',
       )
       .option('--state <folder>', 'state folder for roots and sockets (default: .osm-standalone)')
       .addOption(
@@ -41,29 +55,27 @@ With -o json every event is one line of JSON.
 Example:
   osm standalone run examples/bookstore/mesh`,
     )
-    .action(
-      async (
-        folder: string,
-        flags: RunFlags & { readonly output: string; readonly maxDrain?: number; readonly machineAddress?: string },
-      ) => {
-        const { startMesh } = await import('@osm-ts/standalone')
-        const { runMesh } = await import('../live/run-mesh.js')
-        const { showLive } = await import('../live/show-live.js')
-        const json = flags.output === 'json'
-        const options = {
-          ...(await runOptions(context, folder, flags)),
-          startMesh,
-          now: () => Date.now(),
-          ...(flags.maxDrain !== undefined && { maxDrainMs: flags.maxDrain * 1000 }),
-          ...(flags.machineAddress !== undefined && { machineAddress: flags.machineAddress }),
-          ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
-        }
-        await runMesh(context, options, ({ observer, signal }) =>
-          json ? untilAborted(signal) : showLive(context, observer, signal),
-        )
-        onExit(exitCodes.ok)
-      },
-    )
+    .action(async (folder: string, flags: RunFlags & StandaloneFlags) => {
+      const { startMesh } = await import('@osm-ts/standalone')
+      const { runMesh } = await import('../live/run-mesh.js')
+      const { showLive } = await import('../live/show-live.js')
+      const json = flags.output === 'json'
+      const options = {
+        ...(await runOptions(context, folder, flags)),
+        startMesh,
+        now: () => Date.now(),
+        ...(flags.maxDrain !== undefined && { maxDrainMs: flags.maxDrain * 1000 }),
+        ...(flags.workloadApiSocket !== undefined && {
+          workloadApiSocket: resolve(context.cwd, flags.workloadApiSocket),
+        }),
+        ...(flags.machineAddress !== undefined && { machineAddress: flags.machineAddress }),
+        ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
+      }
+      await runMesh(context, options, ({ observer, signal }) =>
+        json ? untilAborted(signal) : showLive(context, observer, signal),
+      )
+      onExit(exitCodes.ok)
+    })
 }
 
 function seconds(value: string): number {

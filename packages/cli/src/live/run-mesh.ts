@@ -34,6 +34,7 @@ export interface RunMeshOptions {
   /** Endpoints providers, which find instances that this mesh does not start. */
   readonly endpointsProviders?: NonNullable<MeshOptions['endpointsProviders']>
   readonly maxDrainMs?: number
+  readonly workloadApiSocket?: string
   /** Address of this machine at which other machines may join; none can if absent. */
   readonly machineAddress?: string
   readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
@@ -111,6 +112,7 @@ export async function runMesh<T>(
       ...(options.driverPackages !== undefined && { driverPackages: options.driverPackages }),
       ...(options.endpointsProviders !== undefined && { endpointsProviders: options.endpointsProviders }),
       ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
+      ...(options.workloadApiSocket !== undefined && { workloadApiSocket: options.workloadApiSocket }),
       ...(options.machineAddress !== undefined && { machineAddress: options.machineAddress }),
       onEvent,
       signal: context.signal,

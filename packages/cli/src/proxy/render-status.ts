@@ -38,17 +38,20 @@ export function renderStatus(
   halfEnrolled: readonly Problem[],
   { now, color }: { now: number; color: boolean },
 ): readonly string[] {
+  // Most meshes have one source of certificates.
+  const bySource = statuses.some(({ serviceCredential }) => serviceCredential !== undefined)
   const sorted = [...statuses].sort((a, b) => (a.name < b.name ? -1 : 1))
   const rows = sorted.map((status) => [
     span(status.name),
     span(status.identity),
     span(status.class),
+    ...(bySource ? [span(status.serviceCredential ?? 'mesh')] : []),
     span(status.state, stateEmphasis[status.state]),
     span(status.appliedVersion?.slice(0, shortVersionLength) ?? '-'),
     span(status.lastReport === undefined ? '-' : formatAge(now - Date.parse(status.lastReport))),
   ])
   return [
-    ...renderTable(columns, rows, { color }),
+    ...renderTable(bySource ? columns.toSpliced(3, 0, { title: 'CERTIFICATE' }) : columns, rows, { color }),
     ...sorted.flatMap((status) => [
       ...renderRefusals(status, color),
       ...status.conditions.flatMap((condition) =>

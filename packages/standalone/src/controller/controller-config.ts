@@ -33,6 +33,8 @@ export interface ControllerConfig {
     /** Folder of machines that have joined. */
     readonly folder: string
   }
+  /** Unix socket of a SPIFFE Workload API whose roots are trusted; none if absent. */
+  readonly workloadApiSocket?: string
   /** File with the last answers of endpoints providers. */
   readonly endpointsFile: string
   /** Transparent mode: virtual addresses by `<namespace>/<service>` at the start. Later ones come over standard input. */

@@ -96,6 +96,7 @@ export async function runController(
       random: Math.random,
       logger,
     }),
+    ...(config.workloadApiSocket === undefined ? {} : { workloadApi: { socketPath: config.workloadApiSocket } }),
     readsRootCertificates: true,
     endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'folder', ...feed.reader() })],
     endpointsPlugins: {

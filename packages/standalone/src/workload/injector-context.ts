@@ -9,7 +9,13 @@ import {
   type Probe,
   type WorkloadPort,
 } from '@osm-ts/core'
-import type { InjectorContext, ProxyCommonName, ProxyUUID, OriginalHealthProbe } from '@osm-ts/driver-api'
+import type {
+  InjectorContext,
+  ProxyCommonName,
+  ProxyUUID,
+  OriginalHealthProbe,
+  WorkloadApiSocket,
+} from '@osm-ts/driver-api'
 import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { controllerServerName, MESH_NAME, OSM_NAMESPACE } from '../mesh-constants.js'
@@ -36,6 +42,8 @@ export interface InjectorContextOptions {
   readonly trustBundle: readonly string[]
   readonly controlPlanePort: number
   readonly placement: InstancePlacement
+  /** Absent: the mesh gives the service certificate. */
+  readonly workloadApi: WorkloadApiSocket | undefined
   readonly signal: AbortSignal
 }
 
@@ -76,6 +84,7 @@ export function injectorContext(options: InjectorContextOptions): InjectorContex
       serverName: controllerServerName(domains),
     },
     trustBundle: options.trustBundle,
+    ...(options.workloadApi === undefined ? {} : { workloadApi: options.workloadApi }),
     dryRun: false,
     signal,
   }

@@ -32,6 +32,8 @@ export interface InstanceServices {
   readonly sidecarBinaries: Readonly<Record<string, string>>
   /** Most milliseconds for which sidecars are drained; as long as their drivers say if absent. */
   readonly maxDrainMs?: number
+  /** Unix socket of the Workload API that sidecars take their certificates from where their class can; the mesh gives them if absent. */
+  readonly workloadApiSocket?: string
   /** Resolves when no sidecar sends the instance with that proxy anything new, or when the signal aborts. */
   readonly untilCallersKnow: (uuid: string, signal: AbortSignal) => Promise<void>
   /** What children inherit. */

@@ -310,6 +310,7 @@ export class Instance {
         ...(allocations !== undefined && { allocations }),
         ...(spec.probes !== undefined && { probes: spec.probes }),
         ready: !this.#isLeaving && this.#program?.isListening === true && this.#sidecar?.isReady === true,
+        ...(prepared.workloadApi !== undefined && { serviceCredential: 'workload-api' }),
         createdAt,
       },
     })

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 
 import { newProxyUUID, type ProxyCertificate } from '@osm-ts/core'
-import { OsmError, type ProxyUUID, type SidecarPatch } from '@osm-ts/driver-api'
+import { OsmError, type ProxyUUID, type SidecarPatch, type WorkloadApiSocket } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
 
 import type { StandaloneErrorCode } from '../errors.js'
@@ -20,6 +20,8 @@ export interface PreparedSidecar {
   readonly binary: string
   readonly patch: SidecarPatch
   readonly certificate: ProxyCertificate
+  /** Present: the sidecar takes its service certificate there. */
+  readonly workloadApi: WorkloadApiSocket | undefined
   /** A certificate for the same sidecar. */
   readonly issue: () => Promise<ProxyCertificate>
 }
@@ -44,6 +46,9 @@ export async function prepareSidecar(
   const issue = (): Promise<ProxyCertificate> =>
     certificates.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false })
   const certificate = await issue()
+  const { workloadApiSocket: socketPath } = services
+  const takes = driver.capabilities.features.includes('workload-api-certificates')
+  const workloadApi = socketPath !== undefined && takes ? { socketPath } : undefined
   const context = injectorContext({
     contract: requireContract(driver),
     desired,
@@ -56,11 +61,12 @@ export async function prepareSidecar(
     trustBundle: certificates.trustBundle('control-plane'),
     controlPlanePort: services.controlPlanePort(sidecarClass) ?? 0,
     placement,
+    workloadApi,
     signal,
   })
   const patch = await registry.patch(context, driver.name)
   checkForProcess(patch, sidecarClass)
-  return { uuid, sidecarClass, binary, patch, certificate, issue }
+  return { uuid, sidecarClass, binary, patch, certificate, workloadApi, issue }
 }
 
 /** What references in a patch stand for. */
