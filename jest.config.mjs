@@ -113,6 +113,8 @@ const withoutJaeger = process.env.OSM_JAEGER ? [] : ['/e2e/dataplane/jaeger\\.te
 const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
 // And of a cert-manager.
 const withoutCertManager = process.env.OSM_CERT_MANAGER ? [] : ['/e2e/api/cert-manager\\.test\\.ts$']
+// And of a SPIRE.
+const withoutSpire = process.env.SPIRE_SERVER_BIN ? [] : ['/e2e/dataplane/spire\\.test\\.ts$']
 // And of the conformance suite of the Gateway API, which comes with the definitions.
 const withoutGatewayApi = process.env.OSM_GATEWAY_API
   ? []
@@ -139,6 +141,7 @@ export default {
     ...withoutMoto,
     ...withoutCollector,
     ...withoutJaeger,
+    ...withoutSpire,
     ...withoutKubernetes,
     ...withoutGatewayApi,
   ],

@@ -18,7 +18,18 @@ const tasks = {
   build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
   demo: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/demo.mjs') },
   test: {
-    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy', 'pythonDriver', 'clouds', 'collector', 'jaeger'],
+    needs: [
+      'packages',
+      'envoyApi',
+      'envoy',
+      'transparent',
+      'haproxy',
+      'pythonDriver',
+      'clouds',
+      'collector',
+      'jaeger',
+      'spire',
+    ],
     load: () => import('./tasks/test.mjs'),
   },
   'test:api': {

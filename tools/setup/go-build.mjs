@@ -14,6 +14,7 @@ import { GoProgress } from './go-progress.mjs'
  * @property {string} folder where the programs go, under the last part of their package's name
  * @property {string} [linkerFlags]
  * @property {readonly string[]} [tags] build tags
+ * @property {boolean} [cgo] true: with a C compiler, for programs that hold C code
  */
 
 /**
@@ -29,6 +30,7 @@ export async function buildGoPrograms({
   folder,
   linkerFlags = '-s -w',
   tags = [],
+  cgo = false,
 }) {
   const obstacle = await goObstacle()
   if (obstacle !== undefined) {
@@ -37,7 +39,12 @@ export async function buildGoPrograms({
     )
   }
   // An older Go fetches the compiler that the module asks for, unless the user has forbidden it.
-  const env = { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto' }
+  const env = {
+    CGO_ENABLED: cgo ? '1' : '0',
+    GOFLAGS: '',
+    GOWORK: 'off',
+    GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto',
+  }
   /** @type {GoProgress | undefined} */
   let progress
   const tagged = `-tags=${tags.join(',')}`

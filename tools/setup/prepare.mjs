@@ -10,9 +10,10 @@ import { ensureJaeger } from './jaeger.mjs'
 import { ensureKubernetes } from './kubernetes.mjs'
 import { ensureOtelCollector } from './otel-collector.mjs'
 import { ensurePackages, packagesAreCurrent } from './packages.mjs'
+import { foundSpire } from './spire.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
-/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'collector' | 'jaeger' | 'kubernetes' | 'cluster'} Need */
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'clouds' | 'collector' | 'jaeger' | 'spire' | 'kubernetes' | 'cluster'} Need */
 
 /**
  * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
@@ -37,6 +38,7 @@ export async function prepare(needs) {
   if (needs.includes('clouds')) Object.assign(env, await exclusively(ensureCloudStandIns))
   if (needs.includes('collector')) env.OSM_OTEL_COLLECTOR = await exclusively(ensureOtelCollector)
   if (needs.includes('jaeger')) env.OSM_JAEGER = await exclusively(ensureJaeger)
+  if (needs.includes('spire')) Object.assign(env, foundSpire())
   if (needs.includes('kubernetes')) Object.assign(env, await exclusively(ensureKubernetes))
   if (needs.includes('cluster')) {
     const obstacle = await exclusively(clusterObstacle)
