@@ -235,15 +235,15 @@ export const effects: readonly ValueEffect[] = [
   }),
   effect('osm.spire.volume', 'hostPath', [controller, injector], {
     with: { osm: { spire: { enable: true } } },
-    shows: ['--workload-api-host-path=/run/spire/agent-sockets'],
+    shows: ['/run/spire/agent-sockets'],
   }),
   effect('osm.spire.csiDriver', 'csi.example', [controller, injector], {
     with: { osm: { spire: { enable: true } } },
-    shows: ['--workload-api-csi-driver=csi.example'],
+    shows: ['csi.example'],
   }),
   effect('osm.spire.hostPath', '/run/agent', [controller, injector], {
     with: { osm: { spire: { enable: true, volume: 'hostPath' } } },
-    shows: ['--workload-api-host-path=/run/agent'],
+    shows: ['/run/agent'],
   }),
   effect('osm.spire.socketName', 'api.sock', [controller, injector], {
     with: { osm: { spire: { enable: true } } },
