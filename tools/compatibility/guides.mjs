@@ -238,7 +238,14 @@ const guides = [
     name: 'certificates: tresor, Vault, cert-manager',
     of: 'both',
     outcome: 'covered',
-    tests: [dataplane('identity'), dataplane('vault'), api('cert-manager'), api('chart-values')],
+    tests: [
+      dataplane('identity'),
+      dataplane('vault'),
+      dataplane('workload-api'),
+      api('cert-manager'),
+      api('spire'),
+      api('chart-values'),
+    ],
   },
   { name: 'high availability', of: 'both', outcome: 'covered', tests: [api('replicas'), api('replica-loss')] },
   {

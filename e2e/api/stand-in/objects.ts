@@ -41,6 +41,8 @@ export interface Volume {
   readonly name: string
   readonly secret?: { readonly secretName: string; readonly optional?: boolean }
   readonly configMap?: { readonly name: string; readonly optional?: boolean }
+  readonly hostPath?: { readonly path: string }
+  readonly csi?: { readonly driver: string; readonly readOnly?: boolean }
   readonly projected?: { readonly sources: readonly ProjectedSource[] }
 }
 

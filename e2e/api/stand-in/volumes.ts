@@ -9,8 +9,8 @@ import type { Container, Pod, ProjectedSource, Volume } from './objects.js'
 type Content = Readonly<Record<string, string | Buffer>>
 
 /**
- * Writes the volumes of a pod and gives what each container is to find where. Secrets, ConfigMaps and projected volumes have their files;
- * anything else is an empty folder.
+ * Writes the volumes of a pod and gives what each container is to find where. Secrets, ConfigMaps and projected volumes have their files,
+ * and a folder of the node is that of this machine; anything else is an empty folder.
  */
 export async function writeVolumes(
   pod: Pod,
@@ -20,6 +20,10 @@ export async function writeVolumes(
 ): Promise<(container: Container) => Mounts> {
   const folders = new Map<string, string>()
   for (const volume of pod.spec.volumes ?? []) {
+    if (volume.hostPath !== undefined) {
+      folders.set(volume.name, volume.hostPath.path)
+      continue
+    }
     const path = join(folder, volume.name)
     mkdirSync(path, { recursive: true })
     chmodSync(path, 0o777)

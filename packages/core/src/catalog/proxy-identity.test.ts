@@ -163,3 +163,22 @@ describe('instances with one whole identity', () => {
     expect(claimsOf(fixture)).toMatchObject([{ code: 'OSM_POLICY_PROXY_UUID', name: 'victim/b-copy' }])
   })
 })
+
+describe('an instance with a certificate of a Workload API', () => {
+  const credentialOf = (fixture: MeshFixture, of: Instance) => {
+    const document = policyOf(fixture, of)
+    const trust = document?.parts[document.proxy.trust]
+    return trust?.kind === 'trust' ? [trust.serviceCredential, trust.roots] : undefined
+  }
+
+  it('is told so by its policy, and trusts the same roots as all others', () => {
+    const spire = instance('aaa', 'spire', 'mallory', {
+      uuid: 'c0ffee00-0000-4000-8000-000000000002',
+      serviceCredential: 'workload-api',
+    })
+    const fixture = mesh(bank, spire)
+    const [credential, roots] = credentialOf(fixture, spire) ?? []
+    expect(credential).toEqual({ kind: 'workload-api' })
+    expect(credentialOf(fixture, bank)).toEqual([undefined, roots])
+  })
+})

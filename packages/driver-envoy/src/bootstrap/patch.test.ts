@@ -55,6 +55,25 @@ describe('patch', () => {
     expect(fileText(made, 'bootstrap.yaml')).toMatchObject({ dynamicResources: { adsConfig: { apiType: 'GRPC' } } })
   })
 
+  it('reaches a Workload API by its socket, where there is one', async () => {
+    const socketPath = '/run/osm/workload-api/spire-agent.sock'
+    const clustersOf = async (given: InjectorContext) => {
+      const bootstrap = fileText(await patch(given), 'bootstrap.yaml') as {
+        readonly staticResources: { readonly clusters: readonly { readonly name: string }[] }
+      }
+      return bootstrap.staticResources.clusters
+    }
+    const cluster = (await clustersOf(context({ workloadApi: { socketPath } }))).find(
+      ({ name }) => name === 'workload-api',
+    )
+    const address = { pipe: { path: socketPath } }
+    expect(cluster).toMatchObject({
+      loadAssignment: { endpoints: [{ lbEndpoints: [{ endpoint: { address } }] }] },
+    })
+    expect(cluster).not.toHaveProperty('transportSocket')
+    expect((await clustersOf(context())).map(({ name }) => name)).not.toContain('workload-api')
+  })
+
   it('writes for each what it would write for it alone, whatever it wrote before', async () => {
     const xds: InjectorContext = context({ driverConfig: { xds: 'sotw' } })
     const other =

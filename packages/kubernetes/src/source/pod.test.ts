@@ -76,6 +76,18 @@ describe('a pod with a sidecar', () => {
     expect(Object.isFrozen(pod?.instance?.spec.ports)).toBe(true)
   })
 
+  it('has its certificate from a Workload API if it has the volume of that, whatever its annotations say', () => {
+    const manifest = podManifest('shop', 'web-0', { uuid: uuid(1), ips: ['10.0.0.1'] })
+    const { spec } = manifest as { readonly spec?: { readonly volumes?: readonly object[] } }
+    const annotated = withMetadata(manifest, { annotations: { 'openservicemesh.io/workload-identity': 'spire' } })
+    expect(reader.read(annotated)?.instance?.spec.serviceCredential).toBeUndefined()
+    const mounting = {
+      ...manifest,
+      spec: { ...spec, volumes: [...(spec?.volumes ?? []), { name: 'osm-workload-api' }] },
+    }
+    expect(reader.read(mounting)?.instance?.spec.serviceCredential).toBe('workload-api')
+  })
+
   it.each([
     [
       'beside a native sidecar',
