@@ -42,20 +42,21 @@ function isUsable({ method, headers = [] }: CallMatch): boolean {
 
 function readMatch({ method = {}, headers = [] }: CallMatch): RequestMatch {
   const { type = 'Exact', service = '', method: own = '' } = method
-  const names = (text: string, called: string): boolean =>
-    text === '' || (type === 'Exact' ? text === called : covers(text, called))
   return {
-    isFor: (request) => {
-      const [, calledService, calledMethod] = /^\/([^/]+)\/([^/]+)$/.exec(request.path) ?? []
-      const isCalled =
-        (service === '' && own === '') ||
-        (calledService !== undefined &&
-          calledMethod !== undefined &&
-          names(service, calledService) &&
-          names(own, calledMethod))
-      return isCalled && areHeadersFor(headers, request)
-    },
+    isFor: (request) => isCalled(type, service, own, request.path) && areHeadersFor(headers, request),
     rank: [service.length, own.length, firstOfEach(headers, true).length],
     prefix: '',
   }
+}
+
+/** Requests that are no calls have other paths: a service alone is its first segment, and expressions see all of it. */
+function isCalled(type: string, service: string, method: string, path: string): boolean {
+  if (service === '' && method === '') return true
+  if (type !== 'Exact') return covers(`/${orAny(service)}/${orAny(method)}`, path)
+  if (method === '') return path === `/${service}` || path.startsWith(`/${service}/`)
+  return service === '' ? /^\/[^/]+\/([^/]+)$/.exec(path)?.[1] === method : path === `/${service}/${method}`
+}
+
+function orAny(expression: string): string {
+  return expression === '' ? '[^/]+' : `(?:${expression})`
 }

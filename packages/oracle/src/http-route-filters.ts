@@ -1,4 +1,4 @@
-import type { HeaderModifier, PathModifier, RouteFilter, RouteMatch, RouteRule } from './http-route-spec.js'
+import type { HeaderModifier, Mirror, PathModifier, RouteFilter, RouteMatch, RouteRule } from './http-route-spec.js'
 import { isWithheld } from './identity-headers.js'
 import type { RequestMatch, SentRequest } from './request-routes.js'
 import { isHeaderName } from './route-match.js'
@@ -58,7 +58,7 @@ function isUsableFilter(filter: RouteFilter, matches: readonly RouteMatch[]): bo
       return responseHeaderModifier !== undefined && isUsableModifier(responseHeaderModifier)
     // One that leads nowhere copies nothing.
     case MIRROR:
-      return requestMirror !== undefined
+      return requestMirror !== undefined && isUsableShare(requestMirror)
     case 'RequestRedirect':
       return (
         requestRedirect !== undefined &&
@@ -69,6 +69,11 @@ function isUsableFilter(filter: RouteFilter, matches: readonly RouteMatch[]): bo
     default:
       return urlRewrite !== undefined && isUsableHost(urlRewrite.hostname) && isUsablePath(urlRewrite.path, matches)
   }
+}
+
+/** Said by a percentage or by a fraction, of at most all requests. */
+function isUsableShare({ percent, fraction }: Mirror): boolean {
+  return fraction === undefined || (percent === undefined && fraction.numerator <= (fraction.denominator ?? 100))
 }
 
 function isUsableModifier({ set = [], add = [], remove = [] }: HeaderModifier): boolean {

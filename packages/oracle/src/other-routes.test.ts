@@ -130,6 +130,13 @@ describe('the oracle on copies and repetitions', () => {
     expect(copies(mirror('none'))).toEqual([])
   })
 
+  it('answers 500 where the share that is copied is said twice, or more than all', () => {
+    const unusable = (more: object) => ends(ask(requests({ filters: [mirror('next', more)] }), { path: '/' }))
+    expect(unusable({ percent: 20, fraction: { numerator: 1 } })).toEqual([500])
+    expect(unusable({ fraction: { numerator: 101 } })).toEqual([500])
+    expect(unusable({ fraction: { numerator: 100 } })).toEqual(['store'])
+  })
+
   it('says after which statuses a request is sent again', () => {
     expect(ask(requests({ retry: { codes: [500] } }), { path: '/' }).retry).toEqual({ codes: [500], attempts: 1 })
     expect(ask(requests({ retry: { codes: [500], attempts: 3 } }), { path: '/' }).retry?.attempts).toBe(3)

@@ -72,9 +72,10 @@ export const mirror = fc
       { percent: 100 },
       { percent: 0 },
       { percent: 50 },
-      {
-        fraction: { numerator: 2, denominator: 2 },
-      },
+      { fraction: { numerator: 2, denominator: 2 } },
+      { fraction: { numerator: 100 } },
+      { fraction: { numerator: 3, denominator: 2 } },
+      { percent: 100, fraction: { numerator: 1 } },
     ),
     fc.oneof(
       { weight: 6, arbitrary: fc.constant({}) },

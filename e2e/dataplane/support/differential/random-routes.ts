@@ -94,7 +94,7 @@ const urlRewrite = fc.record(
 const filter = fc.oneof(
   { weight: 8, arbitrary: ofBackend },
   { weight: 6, arbitrary: urlRewrite.map((rewrite) => ({ type: 'URLRewrite', urlRewrite: rewrite })) },
-  { weight: 3, arbitrary: requestRedirect.map((redirect) => ({ type: 'RequestRedirect', requestRedirect: redirect })) },
+  { weight: 6, arbitrary: requestRedirect.map((redirect) => ({ type: 'RequestRedirect', requestRedirect: redirect })) },
   { weight: 1, arbitrary: fc.constantFrom({ type: 'ExtensionRef' }, { type: 'URLRewrite' }) },
 )
 

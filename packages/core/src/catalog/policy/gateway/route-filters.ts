@@ -91,13 +91,29 @@ export function translateFilters(
       continue
     }
     seen.add(type)
-    if (filter.requestMirror !== undefined && type === 'RequestMirror')
-      mirrors.push({ mirror: filter.requestMirror, field: `${at}.requestMirror` })
-    else changes = { ...changes, ...changesOf(type, filter, { ...place, field: at }, faults) }
+    if (filter.requestMirror !== undefined && type === 'RequestMirror') {
+      const field = `${at}.requestMirror`
+      checkShare(filter.requestMirror, field, faults)
+      mirrors.push({ mirror: filter.requestMirror, field })
+    } else changes = { ...changes, ...changesOf(type, filter, { ...place, field: at }, faults) }
   }
   if (seen.has('RequestRedirect') && (seen.has('URLRewrite') || seen.has('RequestMirror')))
     faults.add('OSM_SPEC_ROUTE_FILTERS', field, 'a redirect cannot be used together with URLRewrite or RequestMirror')
   return { changes, mirrors }
+}
+
+/** The share of requests that are copied is said once, and is not more than all of them. */
+function checkShare({ percent, fraction }: MirrorFilter['mirror'], field: string, faults: RuleFaults): void {
+  if (fraction === undefined) return
+  const { numerator, denominator } = fraction
+  if (percent !== undefined)
+    faults.add('OSM_SPEC_ROUTE_FILTERS', `${field}.fraction`, 'cannot be used together with percent')
+  if (numerator > denominator)
+    faults.add(
+      'OSM_SPEC_ROUTE_VALUE',
+      `${field}.fraction.numerator`,
+      `must be from 0 to ${denominator}, not ${numerator}`,
+    )
 }
 
 function supportedType({ type }: HTTPRouteFilter, types: ReadonlySet<FilterType>): FilterType | undefined {
