@@ -155,7 +155,14 @@ const documents: readonly string[] = [
         { type: 'URLRewrite', urlRewrite: { hostname: 'api.example.com', ...full('/one') } },
         { type: 'RequestMirror', requestMirror: { backendRef: { ...store, name: 'audit' } } },
       ],
-      backendRefs: [store],
+      backendRefs: [
+        {
+          ...store,
+          filters: [
+            { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-backend', value: 'store' }] } },
+          ],
+        },
+      ],
     },
   ]),
   httpRoute('moved', [redirect('/', { statusCode: 308, ...prefix('/new/') })]),
@@ -280,7 +287,7 @@ export function describeRouteChanges(sidecarClass: string, load?: () => Promise<
 
       if (load !== undefined) return
 
-      it('copy requests as they are sent on, with their bodies, once each', async () => {
+      it('copy requests as they are sent on, with the changes of their backend and their bodies, once each', async () => {
         const seen = async (): Promise<readonly Recorded[]> => {
           const { body } = await call({ host: 'audit.shop:8080', path: '/open/seen' })
           return (JSON.parse(body) as { readonly requests: readonly Recorded[] }).requests
@@ -309,7 +316,7 @@ export function describeRouteChanges(sidecarClass: string, load?: () => Promise<
             method: 'POST',
             path: '/one?last',
             host: 'api.example.com',
-            headers: expect.objectContaining({ 'x-copied': 'yes' }),
+            headers: expect.objectContaining({ 'x-copied': 'yes', 'x-backend': 'store' }),
           }),
         ])
       })
