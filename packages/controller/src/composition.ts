@@ -113,7 +113,16 @@ function meshCatalog({ options, feed }: Surroundings): ContainerModule {
     bind(tokens.proxies).toResolvedValue(() => new ProxyRegistry())
     bind(tokens.catalog).toResolvedValue(
       (endpointsProviders, proxies) =>
-        new MeshCatalog({ meshName, osmNamespace, domains, endpointsProviders, enrolment, proxies, locate }),
+        new MeshCatalog({
+          meshName,
+          osmNamespace,
+          domains,
+          endpointsProviders,
+          enrolment,
+          proxies,
+          locate,
+          policyScope: 'connectedProxies',
+        }),
       [tokens.providers, tokens.proxies],
     )
   })

@@ -117,24 +117,16 @@ function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: De
   const found = catalog
     .listProxies()
     .filter((proxy) => proxy.startsWith(`${uuid}/`))
-    .flatMap((proxy) => catalog.policyDocument(proxy) ?? [])
-    .filter((policy) => identity === undefined || policy.proxy.identity === identity)
-  const [document, another] = found
-  if (document === undefined)
+    .flatMap((proxy) => catalog.policyWithOrigins(proxy) ?? [])
+    .filter(({ document }) => identity === undefined || document.proxy.identity === identity)
+  const [policy, another] = found
+  if (policy === undefined)
     return jsonPage({ error: `no proxy ${JSON.stringify(uuid)} has a policy; /debug/status lists the proxies` }, 404)
   if (another !== undefined) {
-    const identities = found.map(({ proxy }) => proxy.identity).join(', ')
+    const identities = found.map(({ document }) => document.proxy.identity).join(', ')
     return jsonPage({ error: `several proxies have the uuid ${uuid}; add one of the identities: ${identities}` }, 400)
   }
-  const origins = Object.fromEntries(
-    Object.keys(document.parts).flatMap((hash) => {
-      // Keys of the document's parts are hashes.
-      const found = catalog.parts.find(hash as typeof document.version).map((part) => Object.entries(part.origins))
-      const entries = found.flat()
-      return entries.length === 0 ? [] : [[hash, Object.fromEntries(entries)]]
-    }),
-  )
-  return jsonPage({ ...document, origins })
+  return jsonPage({ ...policy.document, origins: policy.origins })
 }
 
 /** Certificates without their keys: a certificate's own JSON form leaves them out. */

@@ -78,6 +78,7 @@ export class SnapshotInstances implements InstanceProvider {
       serviceAccount: { namespace: metadata.namespace, name: spec.serviceAccountName },
       class: spec.sidecarClass || this.#options.defaultClass(),
       name: metadata.name,
+      addresses: spec.addresses,
       ready: spec.ready,
       ...(spec.serviceCredential === undefined ? {} : { serviceCredential: spec.serviceCredential }),
     }

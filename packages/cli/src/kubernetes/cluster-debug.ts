@@ -48,8 +48,9 @@ export function mergedDebugApi(replicas: readonly [DebugApi, ...DebugApi[]]): De
       return mergeParticipation(await Promise.all(replicas.map((replica) => replica.participation())))
     },
     refused: async () => (await Promise.all(replicas.map((replica) => replica.refused()))).flat(),
-    // Every replica computes the policy of every proxy, and all the same.
+    // Every replica can compute the policy of every proxy, and all give the same.
     policy: (proxy) => first.policy(proxy),
+    findPolicy: (proxy) => first.findPolicy(proxy),
     service: (name) => first.service(name),
     problems: () => first.problems(),
     certificates: () => first.certificates(),

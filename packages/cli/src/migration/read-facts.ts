@@ -71,19 +71,18 @@ export async function eachOf<In, Out>(
   return results
 }
 
-/** Policies of those pods whose proxies the controller knows: one that has just been made has none yet. */
+/** Policies of those pods whose proxies the controller knows: it has yet to hear of one that has just been made. */
 async function policiesOf(
   pods: readonly SidecarPod[],
   statuses: ReadonlyMap<string, ProxyStatus>,
-  debug: Pick<DebugApi, 'policy'>,
+  debug: Pick<DebugApi, 'findPolicy'>,
 ): Promise<MigrationFacts['policies']> {
   const known = pods.flatMap(({ uuid = '' }) => statuses.get(uuid) ?? [])
-  const obeying = known.filter(({ wantedVersion }) => wantedVersion !== undefined)
-  return eachOf(obeying, atOnce, async (status) => ({
-    uuid: status.uuid,
-    sidecarClass: status.class,
-    policy: await debug.policy(status),
-  }))
+  const found = await eachOf(known, atOnce, async (status) => {
+    const policy = await debug.findPolicy(status)
+    return policy === undefined ? [] : [{ uuid: status.uuid, sidecarClass: status.class, policy }]
+  })
+  return found.flat()
 }
 
 async function admissionsOf(

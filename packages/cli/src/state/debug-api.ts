@@ -38,6 +38,8 @@ export interface DebugApi {
   /** What the mesh says of a service; undefined if it has none of that name. */
   readonly service: (name: MeshService) => Promise<ServiceReport | undefined>
   readonly policy: (proxy: AskedProxy) => Promise<ExplainedPolicy>
+  /** The same; undefined for a proxy without a policy, such as one whose account can hold no certificate. */
+  readonly findPolicy: (proxy: AskedProxy) => Promise<ExplainedPolicy | undefined>
   readonly problems: () => Promise<readonly Problem[]>
   /** Who signs certificates, and which roots are trusted. */
   readonly certificates: () => Promise<CertificatesReport>
@@ -70,6 +72,10 @@ export function injectorDebugApiBy(
   getPage: (path: string) => Promise<HttpAnswer>,
 ): Pick<DebugApi, 'drivers'> {
   return debugApiBy(place, getPage, { name: 'the injector', hint: 'check that its pod is running' })
+}
+
+function policyPath({ uuid, identity }: AskedProxy): string {
+  return `/debug/policy?uuid=${encodeURIComponent(uuid)}&identity=${encodeURIComponent(identity)}`
 }
 
 /**
@@ -106,6 +112,12 @@ export function debugApiBy(
     if (answer === undefined) throw misunderstood(place, path, 'status 404')
     return answer
   }
+  const findPolicy = async (proxy: AskedProxy): Promise<ExplainedPolicy | undefined> => {
+    const path = policyPath(proxy)
+    const answer = await find(path)
+    if (answer !== undefined && !isPolicy(answer)) throw misunderstood(place, path, 'no policy')
+    return answer
+  }
   return {
     statuses: async () => {
       const path = '/debug/status'
@@ -138,12 +150,12 @@ export function debugApiBy(
       if (answer !== undefined && !isServiceReport(answer)) throw misunderstood(place, path, 'no service')
       return answer
     },
-    policy: async ({ uuid, identity }) => {
-      const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}&identity=${encodeURIComponent(identity)}`
-      const answer = await get(path)
-      if (!isPolicy(answer)) throw misunderstood(place, path, 'no policy')
-      return answer
+    policy: async (proxy) => {
+      const policy = await findPolicy(proxy)
+      if (policy === undefined) throw misunderstood(place, policyPath(proxy), 'status 404')
+      return policy
     },
+    findPolicy,
     problems: async () => {
       const path = '/debug/problems'
       const answer = await get(path)

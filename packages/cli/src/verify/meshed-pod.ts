@@ -61,6 +61,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
     refused: async () => (await finding).refused(),
     participation: async () => (await finding).participation(),
     policy: async (proxy) => (await finding).policy(proxy),
+    findPolicy: async (proxy) => (await finding).findPolicy(proxy),
     service: async (name) => (await finding).service(name),
     problems: async () => (await finding).problems(),
     certificates: async () => (await finding).certificates(),

@@ -1,11 +1,13 @@
 import type { MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
-import type { RouteMatch } from '@osm-ts/driver-api/policy'
+import type { PartHash, ProxyPolicy, RouteMatch } from '@osm-ts/driver-api/policy'
 
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import type { ObjectOrigin, ObjectRef } from '../problem.js'
 import type { ProxyRegistry } from '../proxies/index.js'
 import type { Enrolment, KindMap, ObjectKey, WeightedService } from '../spec/index.js'
 import type { MeshNames } from './inputs/catalog-settings.js'
+import type { Origins } from './policy/parts/policy-part.js'
+import type { PolicyScope } from './policy-computation.js'
 
 /** Where an object or a field of it is written down. */
 export type Locate = (key: ObjectKey, field?: string) => ObjectOrigin | undefined
@@ -17,8 +19,17 @@ export interface MeshCatalogOptions extends MeshNames {
   readonly enrolment: Enrolment
   /** The record of proxies that the process shares; absent where no proxy connects. */
   readonly proxies?: ProxyRegistry
+  /** Proxies whose policies are kept up to date. Those of all workloads if absent. */
+  readonly policyScope?: PolicyScope
   /** Without it, problems and origins name objects, not fields. */
   readonly locate?: Locate
+}
+
+/** The document of a policy, and where its parts came from. */
+export interface PolicyWithOrigins {
+  readonly document: ProxyPolicy
+  /** By hash of the part. Parts that came from no object are left out. */
+  readonly origins: Readonly<Record<PartHash, Origins>>
 }
 
 /** An account and the services that it is behind: one end of a traffic policy. */

@@ -492,17 +492,6 @@ describe('MeshCatalog and proxies', () => {
     expect(catalog.getServicesFromProxyCertificate(buyer0)).toEqual([])
   })
 
-  it('computes the first policy of a proxy that has connected before those of others', () => {
-    const starting = new MeshFixture()
-    starting.take(read('traffic-target'))
-    const last = starting.catalog.listProxies().at(-1)
-    starting.catalog.registerProxy(connected(commonName('street/thief-0', 'thief.street'), 'one'))
-    expect(last).toBe(proxy('street/thief-0'))
-    expect(starting.catalog.settle(() => false).map((change) => change.proxy)).toEqual([last])
-    expect(starting.catalog.settle().map((change) => change.proxy)).not.toContain(last)
-    expect(starting.catalog.settled).toBe(true)
-  })
-
   it.each([
     ['is of another account than the workload', commonName('shop/store-0', 'buyer.shop'), 'OSM_PROXY_UNKNOWN'],
     ['names no workload', commonName('shop/store-9', 'store.shop'), 'OSM_PROXY_UNKNOWN'],

@@ -18,6 +18,7 @@ import type {
   MeshCatalogOptions,
   Participant,
   ParticipationReport,
+  PolicyWithOrigins,
   SmiPolicies,
   TrafficPolicy,
   WeightedCluster,
@@ -145,7 +146,10 @@ export class MeshCatalog {
     return changes
   }
 
-  /** Policies in force, as graphs of parts: hold one in {@link parts} to keep it and all it refers to. */
+  /**
+   * The policy in force, as a graph of parts: hold it in {@link parts} to keep it and all it refers to. Undefined where only the policies of connected proxies are
+   * kept up to date, and the proxy is none.
+   */
   policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined {
     return this.#computation.policyFor(proxy)
   }
@@ -170,10 +174,17 @@ export class MeshCatalog {
     return this.#endpointsListeners.add(listener)
   }
 
-  /** The whole document of a policy. */
+  /** The whole document of a policy, which is computed for this if it is not kept up to date. */
   policyDocument(proxy: ProxyKey): ProxyPolicy | undefined {
-    const policy = this.policyFor(proxy)
-    return policy && documentOf(this.whole(policy))
+    return this.#computation.inspect(proxy, (policy) => documentOf(this.whole(policy)))
+  }
+
+  /** The same with the objects that elements of its parts came from. */
+  policyWithOrigins(proxy: ProxyKey): PolicyWithOrigins | undefined {
+    return this.#computation.inspect(proxy, (policy) => {
+      const document = documentOf(this.whole(policy))
+      return { document, origins: this.#provenance.originsByPart(document) }
+    })
   }
 
   /** Proxies of all workloads, sorted. */
@@ -375,15 +386,20 @@ export class MeshCatalog {
     this.proxies.expect(proxyKey(parseProxyCommonName(commonName, this.#options.domains.trustDomain)))
   }
 
-  /** Notes that a proxy has connected. */
+  /** Notes that a proxy has connected. From now on its policy is kept up to date. */
   registerProxy(proxy: ProxyRef): void {
-    this.#computation.prefer(proxyKeyOfRef(proxy))
     this.proxies.register(proxy)
+    this.#computation.want(proxyKeyOfRef(proxy))
   }
 
-  /** Notes that a proxy's session has ended. */
+  /** Notes that a proxy's session has ended. Its policy is kept up to date until {@link releasePolicy}. */
   unregisterProxy(proxy: ProxyRef): void {
     this.proxies.unregister(proxy)
+  }
+
+  /** Ends keeping the policy of a proxy up to date, unless it is connected. */
+  releasePolicy(proxy: ProxyKey): void {
+    if (this.proxies.get(proxy)?.session === undefined) this.#computation.release(proxy)
   }
 
   /**

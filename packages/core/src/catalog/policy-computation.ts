@@ -24,7 +24,15 @@ import { WholePolicies } from './store/whole-policies.js'
 export interface ComputationOptions extends MeshNames {
   readonly endpoints: EndpointsProvider
   readonly enrolment: Enrolment
+  /** Proxies whose policies are kept up to date, see {@link PolicyScope}. Those of all workloads if absent. */
+  readonly policyScope?: PolicyScope
 }
+
+/**
+ * Proxies whose policies are kept up to date: those of all workloads, or those that {@link PolicyComputation.want} was called for, as they are connected. A replica has
+ * a share of the proxies of a mesh, and a mesh has workloads whose sidecars have yet to start.
+ */
+export type PolicyScope = 'allWorkloads' | 'connectedProxies'
 
 /** What is new. Members that are left out are as before. */
 export interface CatalogUpdate {
@@ -87,11 +95,13 @@ export class PolicyComputation {
   #specRead = false
   #engine: Engine<CatalogState> | undefined
   #state: CatalogState | undefined
+  readonly #wanted = new Set<ProxyKey>()
   /** Proxies whose policy is to be looked at, in reverse order. */
   #due: ProxyKey[] = []
-  /** Those of them that have no policy yet and wait for one, which come first. */
-  readonly #preferred = new Set<ProxyKey>()
   #gone: PolicyChange[] = []
+  /** What {@link want} has found between two calls of {@link settle}. */
+  #endpointsChanged: EndpointsChange[] = []
+  #faults: unknown[] = []
   #ready = false
   /** Objects that all policies in force are computed from. */
   #computed: Snapshot | undefined
@@ -147,10 +157,13 @@ export class PolicyComputation {
     const engine = this.#engine
     if (engine === undefined) return { changes: [], endpoints: [], faults: [] }
     const changes = this.#gone
-    const faults: unknown[] = []
+    const faults = this.#faults
+    const endpoints = this.#endpointsChanged
     this.#gone = []
-    const endpoints = this.endpoints.update(engine, faults)
-    for (let proxy = this.#next(); proxy !== undefined; proxy = this.#next()) {
+    this.#faults = []
+    this.#endpointsChanged = []
+    endpoints.push(...this.endpoints.update(engine, faults))
+    for (let proxy = this.#due.pop(); proxy !== undefined; proxy = this.#due.pop()) {
       try {
         const change = this.#compute(engine, proxy)
         if (change !== undefined) changes.push(change)
@@ -169,10 +182,42 @@ export class PolicyComputation {
     return { changes: changes.sort((a, b) => (a.proxy < b.proxy ? -1 : 1)), endpoints, faults }
   }
 
-  /** Has the first policy of a proxy computed before those of proxies that do not wait for theirs. */
-  prefer(proxy: ProxyKey): void {
-    if (!this.settled && this.#policies.has(proxy) && this.#policies.get(proxy) === undefined)
-      this.#preferred.add(proxy)
+  /**
+   * Keeps the policy of a proxy up to date from now on. It is computed at once, by what was taken in last, if there is a workload of that proxy; otherwise once
+   * there is.
+   */
+  want(proxy: ProxyKey): void {
+    if (this.#options.policyScope !== 'connectedProxies') return
+    this.#wanted.add(proxy)
+    const engine = this.#engine
+    if (engine === undefined || this.#policies.has(proxy) || !this.#exists(proxy)) return
+    this.#begin(engine, proxy)
+    try {
+      this.#compute(engine, proxy)
+      this.#endpointsChanged.push(...this.endpoints.update(engine, this.#faults))
+    } catch (error) {
+      this.#faults.push(error)
+    }
+  }
+
+  /** No one wants the policy of a proxy any more. It is forgotten. */
+  release(proxy: ProxyKey): void {
+    this.#wanted.delete(proxy)
+    if (this.#options.policyScope !== 'connectedProxies' || this.#engine === undefined) return
+    this.#end(this.#engine, proxy)
+    this.#engine.collect()
+  }
+
+  /** Reads a policy, which is computed for this if no one wants it. Undefined where the proxy has none. */
+  inspect<T>(proxy: ProxyKey, read: (policy: PolicyPart<ProxyPart>) => T): T | undefined {
+    const isWanted = this.#wanted.has(proxy)
+    if (!isWanted) this.want(proxy)
+    try {
+      const policy = this.#policies.get(proxy)
+      return policy && read(policy)
+    } finally {
+      if (!isWanted) this.release(proxy)
+    }
   }
 
   /** True if policies in force may send traffic to the workload: it took traffic when they were computed. */
@@ -180,14 +225,15 @@ export class PolicyComputation {
     return this.#computed?.instanceOfProxy(proxy)?.spec.ready ?? false
   }
 
-  /** The policy in force. */
+  /** The policy in force; undefined for a proxy that no one wants. */
   policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined {
     return this.#policies.get(proxy)
   }
 
-  /** Proxies that have a policy, or would have one if their account could hold a certificate; sorted. */
+  /** Proxies of all workloads, sorted. Those whose account can hold no certificate have no policy. */
   proxies(): readonly ProxyKey[] {
-    return [...this.#policies.keys()].sort()
+    if (this.#engine === undefined) return []
+    return [...new Set(this.#view.snapshot.list('WorkloadInstance').map(proxyKeyOfInstance))].sort()
   }
 
   /** The value of a query now; undefined before {@link ready}. */
@@ -207,15 +253,6 @@ export class PolicyComputation {
 
   resetCounters(): void {
     this.#engine?.resetCounters()
-  }
-
-  /** The proxy to look at next. One that was preferred is looked at once more in its turn, which finds it up to date. */
-  #next(): ProxyKey | undefined {
-    for (const proxy of this.#preferred) {
-      this.#preferred.delete(proxy)
-      if (this.#policies.has(proxy)) return proxy
-    }
-    return this.#due.pop()
   }
 
   #read(update: SnapshotUpdate): readonly Edit<MeshObject>[] {
@@ -247,23 +284,40 @@ export class PolicyComputation {
   /** Starts to follow instances that came, and ends it with those that went. */
   #follow(engine: Engine<CatalogState>, edits: readonly Edit<MeshObject>[]): void {
     for (const proxy of new Set(edits.flatMap(proxiesOf))) {
-      const exists = this.#view.snapshot.instanceOfProxy(proxy) !== undefined
+      const exists = this.#exists(proxy)
       const followed = this.#policies.has(proxy)
-      if (exists && !followed) {
-        engine.pin(proxyPart, proxy)
-        this.#policies.set(proxy, undefined)
-      }
+      if (exists && !followed && this.#isWanted(proxy)) this.#begin(engine, proxy)
       if (exists || !followed) continue
       const before = this.#policies.get(proxy)
-      engine.unpin(proxyPart, proxy)
-      this.#policies.delete(proxy)
-      if (before === undefined) continue
-      this.parts.release(before)
-      this.#gone.push({ proxy, before, after: undefined })
+      this.#end(engine, proxy)
+      if (before !== undefined) this.#gone.push({ proxy, before, after: undefined })
     }
   }
 
+  #exists(proxy: ProxyKey): boolean {
+    return this.#view.snapshot.instanceOfProxy(proxy) !== undefined
+  }
+
+  #isWanted(proxy: ProxyKey): boolean {
+    return this.#options.policyScope !== 'connectedProxies' || this.#wanted.has(proxy)
+  }
+
+  #begin(engine: Engine<CatalogState>, proxy: ProxyKey): void {
+    engine.pin(proxyPart, proxy)
+    this.#policies.set(proxy, undefined)
+  }
+
+  #end(engine: Engine<CatalogState>, proxy: ProxyKey): void {
+    if (!this.#policies.has(proxy)) return
+    const before = this.#policies.get(proxy)
+    engine.unpin(proxyPart, proxy)
+    this.#policies.delete(proxy)
+    if (before !== undefined) this.parts.release(before)
+  }
+
   #compute(engine: Engine<CatalogState>, proxy: ProxyKey): PolicyChange | undefined {
+    // It may have been released since it became due.
+    if (!this.#policies.has(proxy)) return undefined
     const before = this.#policies.get(proxy)
     const after = engine.get(proxyPart, proxy)
     if (before?.hash === after?.hash) return undefined

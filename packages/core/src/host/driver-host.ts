@@ -37,6 +37,7 @@ import { TrustBundles } from './trust-bundles.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
 import type { InstanceProvider, PolicyProvider, ProxyCatalog, ProxyInstance } from './policy-provider.js'
 import { HostedSession, type UnsettledSessions } from './hosted-session.js'
+import { KeptPolicies } from './kept-policies.js'
 import { PolicyStream } from './policy-stream.js'
 import type { PushLog } from './push-log.js'
 import { ProxyObservations } from './proxy-observations.js'
@@ -95,6 +96,7 @@ export class DriverHost {
   readonly #streams = new Map<string, HostedSession>()
   readonly #unsettled: UnsettledSessions = { rejected: new Set(), unknown: new Set() }
   readonly #sessions: ProxySessions
+  readonly #kept: KeptPolicies
   readonly #credentials: ServiceCredentials
   readonly #secrets: SecretCredentials
   readonly #roots: TrustBundles
@@ -116,6 +118,10 @@ export class DriverHost {
     this.#verifier = this.#makeVerifier()
     this.#credentials = new ServiceCredentials(options)
     this.#secrets = new SecretCredentials(options)
+    this.#kept = new KeptPolicies({
+      release: (proxy) => options.catalog.releasePolicy(proxy),
+      setTimer: options.setTimer,
+    })
     this.#sessions = new ProxySessions({
       ...options,
       trustDomain: options.domains.trustDomain,
@@ -123,7 +129,9 @@ export class DriverHost {
       onEvict: (eviction, proxyClass) => {
         this.#evictions.get(proxyClass.toLowerCase())?.push(eviction)
       },
-      onEnd: (session) => {
+      onEnd: (proxy) => {
+        const { session } = proxy
+        this.#kept.ended(proxyKeyOfRef(proxy))
         const hosted = this.#streams.get(session)
         hosted?.close()
         if (hosted !== undefined) this.#callers.delete(hosted)
@@ -153,6 +161,7 @@ export class DriverHost {
     ]
     options.signal.addEventListener('abort', () => {
       for (const end of leave) end()
+      this.#kept.close()
     })
   }
 
@@ -276,6 +285,7 @@ export class DriverHost {
   #authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
     const proxy = this.#sessions.authenticate(peer, driverClass)
     this.#credentials.began(proxy.session, peer)
+    this.#kept.began(proxyKeyOfRef(proxy))
     const beyond = this.#beyond.get(driverClass)
     const session = new HostedSession(
       this.#options.pushes,

@@ -9,7 +9,7 @@ import type { ProxyRegistry } from '../proxies/proxy-registry.js'
 
 /** Where the host gets policies from: the mesh catalog. */
 export interface PolicyProvider {
-  /** The policy in force, or undefined while the workload does not exist or the mesh has not been read yet. */
+  /** The policy in force, or undefined while the proxy is not registered, its workload does not exist or the mesh has not been read yet. */
   policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined
   /** A policy in force with its endpoints: `endpoints` parts that it refers to are empty otherwise. */
   whole(policy: PolicyPart<ProxyPart>): PolicyPart<ProxyPart>
@@ -36,10 +36,12 @@ export interface ProxyCatalog {
   readonly proxies: ProxyRegistry
   /** A certificate was issued for a proxy, which is expected to connect. */
   expectProxy(commonName: ProxyCommonName): void
-  /** A proxy has connected. */
+  /** A proxy has connected. Its policy is kept up to date from now on. */
   registerProxy(proxy: ProxyRef): void
   /** The session of a proxy has ended. */
   unregisterProxy(proxy: ProxyRef): void
+  /** The proxy is not expected back: its policy is not kept up to date any more, unless it is connected. */
+  releasePolicy(proxy: ProxyKey): void
 }
 
 /** A workload with a sidecar. */
@@ -48,6 +50,8 @@ export interface ProxyInstance extends ProxyIdentity {
   readonly class: string
   /** Name of the pod or process, for people. */
   readonly name: string
+  /** IP addresses of the workload. */
+  readonly addresses: readonly string[]
   /** True if it takes traffic, by the latest objects. */
   readonly ready: boolean
   /** Present: its sidecar takes its service certificate from a SPIFFE Workload API, and is given none. */

@@ -53,7 +53,14 @@ function host() {
     sessions,
     evicted,
     runs: (serviceAccount: ServiceAccountRef) => {
-      const instance = { uuid, serviceAccount, class: 'envoy', name: `${serviceAccount.name}-0`, ready: true }
+      const instance = {
+        uuid,
+        serviceAccount,
+        class: 'envoy',
+        name: `${serviceAccount.name}-0`,
+        addresses: [],
+        ready: true,
+      }
       instances.set(proxyKey(instance), instance)
     },
     connect: (serviceAccount: ServiceAccountRef) =>

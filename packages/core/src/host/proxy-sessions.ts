@@ -12,7 +12,7 @@ import type { InstanceProvider, ProxyCatalog, ProxyInstance } from './policy-pro
 /** What {@link ProxySessions} needs. */
 export interface ProxySessionsOptions {
   readonly instances: InstanceProvider
-  readonly catalog: Omit<ProxyCatalog, 'expectProxy'>
+  readonly catalog: Omit<ProxyCatalog, 'expectProxy' | 'releasePolicy'>
   readonly certificates: Pick<CertificateManager, 'claimProxyCertificate'>
   /** A verifier of client certificates of the control-plane root, created again when the roots change. */
   readonly verifier: () => PeerVerifier
@@ -22,7 +22,7 @@ export interface ProxySessionsOptions {
   readonly now: () => number
   readonly onEvict: (eviction: Eviction, proxyClass: string) => void
   /** Called once for every session that ends, evicted or not. */
-  readonly onEnd: (session: string) => void
+  readonly onEnd: (proxy: ProxyRef) => void
 }
 
 /**
@@ -104,7 +104,7 @@ export class ProxySessions {
 
   #end(proxy: ProxyRef): void {
     this.#options.catalog.unregisterProxy(proxy)
-    this.#options.onEnd(proxy.session)
+    this.#options.onEnd(proxy)
   }
 
   #verify(peer: Uint8Array): Extract<VerifiedPeer, { kind: 'proxy' }> {

@@ -33,7 +33,7 @@ export function proxyStatuses(input: StatusInput): {
   const keyed = instances.map((instance) => ({ instance, proxy: proxyKey(instance) }))
   const places = keyed
     .filter(({ instance }) => ownsProxy(instance))
-    .map(({ proxy }) => ({ proxy, addresses: policies.policyFor(proxy)?.part.addresses ?? [] }))
+    .map(({ instance, proxy }) => ({ proxy, addresses: instance.addresses }))
   const refused = refusalsByProxy(input.refused, places)
   const proxies = keyed.map(({ instance, proxy }) => {
     const shared = sharedConditions(instance)

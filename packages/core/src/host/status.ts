@@ -51,7 +51,7 @@ export interface ProxyStatus {
    * acknowledged yet. `stale`: not connected to this controller.
    */
   readonly state: ApplyState
-  /** Policy version in force in the catalog; absent while the proxy has none. */
+  /** Policy version in force in the catalog; absent while the proxy has none, or is not connected to this controller. */
   readonly wantedVersion?: string
   /** Version that the proxy acknowledged as a whole last. */
   readonly appliedVersion?: string

@@ -3,7 +3,7 @@ import { readObjects } from '../../src/spec/read-objects.js'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
-import type { CatalogUpdate, PolicyChange } from '../../src/catalog/policy-computation.js'
+import type { CatalogUpdate, PolicyChange, PolicyScope } from '../../src/catalog/policy-computation.js'
 import type { Locate } from '../../src/catalog/catalog-types.js'
 import { resolveMeshConfig, standalonePreset } from '../../src/config/index.js'
 import {
@@ -23,6 +23,7 @@ export interface FixtureOptions {
   /** After the provider of the folder. */
   readonly moreProviders?: readonly EndpointsProvider[]
   readonly locate?: Locate
+  readonly policyScope?: PolicyScope
 }
 
 const decoders = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
@@ -39,7 +40,7 @@ export class MeshFixture {
 
   constructor(options: FixtureOptions = {}) {
     const { trustDomain = 'cluster.local', clusterDomain = 'cluster.local', enrolment = { mode: 'all' } } = options
-    const { moreProviders = [], locate } = options
+    const { moreProviders = [], locate, policyScope } = options
     this.#clusterDomain = clusterDomain
     const provider = new SnapshotEndpointsProvider({
       id: 'folder',
@@ -62,6 +63,7 @@ export class MeshFixture {
       endpointsProviders: [provider, ...moreProviders],
       enrolment,
       ...(locate === undefined ? {} : { locate }),
+      ...(policyScope === undefined ? {} : { policyScope }),
     })
   }
 

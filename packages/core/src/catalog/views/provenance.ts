@@ -1,4 +1,4 @@
-import type { PartHash } from '@osm-ts/driver-api/policy'
+import type { PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import type { Steps } from '../../async/index.js'
 import { compareProblems, type Problem } from '../../problem.js'
@@ -39,6 +39,17 @@ export class Provenance {
           // Sources are made of objects, so their kind is one.
           found.add(makeObjectKey(object.kind as Kind, object.namespace, object.name))
     return found
+  }
+
+  /** Objects that elements of the parts of a document came from, by hash of the part. The policy must be held. */
+  originsByPart(document: ProxyPolicy): Readonly<Record<PartHash, Origins>> {
+    const { parts } = this.#computation
+    const found = Object.keys(document.parts).flatMap((hash) => {
+      // Keys of the document's parts are hashes.
+      const entries = parts.find(hash as PartHash).flatMap(({ origins }) => Object.entries(origins))
+      return entries.length === 0 ? [] : [[hash, Object.fromEntries(entries)] as const]
+    })
+    return Object.fromEntries(found)
   }
 
   /** What was found wrong while policies were computed; sorted by place. */
