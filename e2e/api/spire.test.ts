@@ -44,7 +44,7 @@ describe('a mesh whose pods take their certificates from the agent of their node
       })),
     )
     await agent.start()
-    // As that of SPIRE: whoever gets to the folder may ask.
+    // As that of SPIRE: any process that has the folder may ask.
     chmodSync(folder, 0o755)
     chmodSync(agent.socketPath, 0o777)
     cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
