@@ -51,6 +51,17 @@ describe('osm certificate status', () => {
     expect(stdout).toMatch(/workload +CN=former +no +2 /)
   })
 
+  it('tells which roots are those of a Workload API, and counts no certificates of theirs', async () => {
+    const spire = { ...former, subject: 'O=SPIFFE', source: 'workload-api', certificates: 0 }
+    const { code, stdout } = await status({
+      provider: { name: 'tresor', faults: [] },
+      trusted: [root, spire],
+      certificates: [],
+    })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/workload +O=SPIFFE +workload-api +- /)
+  })
+
   it('shows that another provider waits, and ends with 1', async () => {
     const { code, stdout } = await status({
       provider: { name: 'tresor', faults: [waiting] },

@@ -29,6 +29,17 @@ describe('osm proxy status', () => {
     ])
   })
 
+  it('tells the source of certificates where there is more than the mesh', () => {
+    const spire = proxyStatus('cart-0', 'store', 'shop', { serviceCredential: 'workload-api' })
+    const columns = (...statuses: Parameters<typeof renderStatus>[0]): readonly (readonly string[])[] =>
+      renderStatus(statuses, [], [], { now, color: false })
+        .slice(0, statuses.length + 1)
+        .map((line) => line.trim().split(/ {2,}/))
+    const plain = { ...duplicate, conditions: [] }
+    expect(columns(plain, spire).map((row) => row[3])).toEqual(['CERTIFICATE', 'workload-api', 'mesh'])
+    expect(columns(plain)[0]).not.toContain('CERTIFICATE')
+  })
+
   it('names services with endpoints that have no sidecar, and what becomes of their traffic', () => {
     const found = halfEnrolledServices([
       {
