@@ -12,6 +12,7 @@ import { cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
 import { Proxies } from '../scale/proxies.js'
 import { type ScalePrograms, step } from '../scale/scale-environment.js'
 import { round, type Summary, summarize } from '../statistics.js'
+import { IdleProcess } from './idle-process.js'
 import { KwokCluster, type KwokPrograms } from './kwok-cluster.js'
 
 /** What is measured. */
@@ -37,6 +38,8 @@ interface Cost {
   readonly cpuMs: number
   readonly residentMiB: number
   readonly longestBlockMs: number
+  /** The same of a process that has nothing to do: programs of the cluster take the cores from both. */
+  readonly longestBlockOfIdleMs: number
 }
 
 /** A controller in a cluster of kwok. */
@@ -156,15 +159,17 @@ interface MeasurementParts {
 class Measurement {
   readonly #parts: MeasurementParts
   readonly #proxies: Proxies
+  readonly #idle: IdleProcess
   #controller: Controller
   /** The number that the next pod has. */
   #nextPod: number
 
-  private constructor(parts: MeasurementParts, controller: Controller, proxies: Proxies) {
+  private constructor(parts: MeasurementParts, controller: Controller, proxies: Proxies, idle: IdleProcess) {
     const { services, replicas } = parts.options
     this.#parts = parts
     this.#controller = controller
     this.#proxies = proxies
+    this.#idle = idle
     this.#nextPod = services * replicas
   }
 
@@ -172,7 +177,7 @@ class Measurement {
     const { cluster, options, size, port } = parts
     const proxies = await Proxies.start(options.programs.proxies)
     const { controller } = await Controller.start(parts.start)
-    const measurement = new Measurement(parts, controller, proxies)
+    const measurement = new Measurement(parts, controller, proxies, await IdleProcess.start())
     try {
       const certificates = await issueCertificates(cluster.api, scaleProxies(size), AbortSignal.timeout(120_000))
       const server = { port, serverName: certificates.serverName, roots: certificates.controlPlaneRoots }
@@ -189,6 +194,7 @@ class Measurement {
   async close(): Promise<void> {
     await this.#proxies.close()
     await this.#controller.stop()
+    await this.#idle.stop()
   }
 
   async idle(): Promise<KwokFigures['idle']> {
@@ -253,6 +259,7 @@ class Measurement {
         cpuMs: round(costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / costs.length),
         residentMiB: Math.max(...costs.map(({ residentMiB }) => residentMiB)),
         longestBlockMs: Math.max(...costs.map(({ longestBlockMs }) => longestBlockMs)),
+        longestBlockOfIdleMs: Math.max(...costs.map(({ longestBlockOfIdleMs }) => longestBlockOfIdleMs)),
       },
       octetsToOthers,
     }
@@ -282,13 +289,22 @@ class Measurement {
 
   async #costOf(action: () => Promise<void>): Promise<{ readonly cost: Cost; readonly ms: number }> {
     const { pid } = this.#controller
-    await this.#controller.figures()
+    await Promise.all([this.#controller.figures(), this.#idle.longestBlockMs()])
     const [before, startedAt] = [await cpuSecondsOf(pid), performance.now()]
     await action()
     const ms = performance.now() - startedAt
     const cpuMs = round(((await cpuSecondsOf(pid)) - before) * 1000)
-    const { longestBlockMs } = await this.#controller.figures()
-    return { cost: { cpuMs, residentMiB: round(await residentMiBOf(pid)), longestBlockMs: round(longestBlockMs) }, ms }
+    const [{ longestBlockMs }, longestBlockOfIdleMs] = await Promise.all([
+      this.#controller.figures(),
+      this.#idle.longestBlockMs(),
+    ])
+    const cost = {
+      cpuMs,
+      residentMiB: round(await residentMiBOf(pid)),
+      longestBlockMs: round(longestBlockMs),
+      longestBlockOfIdleMs: round(longestBlockOfIdleMs),
+    }
+    return { cost, ms }
   }
 
   #takeNumber(): number {
