@@ -13,7 +13,7 @@ import { type Attempt, anyAttempt, policiesOf } from './random-policy.js'
 const POLICIES = 20
 const ATTEMPTS = 110
 /** With routes of the Gateway API; other policies are compared without sidecars. */
-const ROUTED = { policies: 40, attempts: 50 }
+const ROUTED = { policies: 20, attempts: 100 }
 /** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. */
 const TRIES_FOR_MS = 120_000
 

@@ -26,11 +26,14 @@ export function checkSize(pod: JsonObject): void {
   if (containers > MAX_CONTAINERS)
     throw refused(`has ${containers} containers; at most ${MAX_CONTAINERS} are taken: divide the pod`)
   const { labels, annotations } = objectOf(pod.metadata)
-  let length = 0
-  for (const [name, text] of [...Object.entries(objectOf(labels)), ...Object.entries(objectOf(annotations))])
-    length += name.length + textOf(text).length
+  const length = textLength(objectOf(labels)) + textLength(objectOf(annotations))
   if (length > MAX_METADATA)
     throw refused(`has labels and annotations of ${length} characters together; at most ${MAX_METADATA} are taken`)
+}
+
+/** Characters of the names and texts. */
+function textLength(texts: JsonObject): number {
+  return Object.keys(texts).reduce((sum, name) => sum + name.length + textOf(texts[name]).length, 0)
 }
 
 function lengthOf(value: JsonValue | undefined): number {

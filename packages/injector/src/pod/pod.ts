@@ -188,17 +188,25 @@ function shownPath(pointer: string): string {
 
 /** The same value where no member that the schema knows is null. */
 function withoutNulls<T extends JsonValue>(value: T, { items, properties }: TSchema): T {
+  // A pod may have 100,000 values: nothing is made for those that stay as they are.
   if (isList(value)) {
-    const list = items === undefined ? value : value.map((item) => withoutNulls(item, items as TSchema))
-    return list.some((item, at) => item !== value[at]) ? (list as unknown as T) : value
+    if (items === undefined) return value
+    let list: JsonValue[] | undefined
+    for (const [at, item] of value.entries()) {
+      const next = withoutNulls(item, items as TSchema)
+      if (next === item) continue
+      list ??= [...value]
+      list[at] = next
+    }
+    return (list as unknown as T | undefined) ?? value
   }
   if (!isObject(value)) return value
-  const changed = Object.entries((properties ?? {}) as TProperties).flatMap(
-    ([name, schema]): readonly [string, JsonValue | undefined][] => {
-      const member = Object.hasOwn(value, name) ? value[name] : undefined
-      const next = member === null || member === undefined ? undefined : withoutNulls(member, schema)
-      return next === member ? [] : [[name, next]]
-    },
-  )
-  return changed.length === 0 ? value : (withMembers(value, Object.fromEntries(changed)) as T)
+  const members = (properties ?? {}) as TProperties
+  let changed: Record<string, JsonValue | undefined> | undefined
+  for (const name of Object.keys(members)) {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined
+    const next = member === null || member === undefined ? undefined : withoutNulls(member, members[name] as TSchema)
+    if (next !== member) (changed ??= {})[name] = next
+  }
+  return changed === undefined ? value : (withMembers(value, changed) as T)
 }

@@ -60,6 +60,8 @@ export function readAdmissionReview(body: Uint8Array): AdmissionRequest {
 /** The same, in steps that each take time that is linear in the length of the body. */
 export function* readAdmissionReviewInSteps(body: Uint8Array): Steps<AdmissionRequest> {
   const review = yield* parsed(body)
+  // What is done with the object follows in the same turn, and may take as long.
+  yield
   if (!isAdmissionObject(review) || review.kind !== 'AdmissionReview') throw refused('is no AdmissionReview')
   if (review.apiVersion !== API_VERSION)
     throw refused(
