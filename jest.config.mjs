@@ -70,7 +70,7 @@ const tiers = new Map([
     {
       testMatch: ['<rootDir>/e2e/cluster/tests/**/*.test.ts'],
       // Files spend most of their time waiting for pods. More of them at once would take memory that pods need.
-      maxWorkers: 2,
+      maxWorkers: 3,
       globalSetup: '<rootDir>/e2e/cluster/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/cluster/harness/global-teardown.mjs',
     },

@@ -99,7 +99,7 @@ describe('a catalog that keeps the policies of connected proxies', () => {
         for (const proxy of wanted) change(connected, wanted, [proxy], { what: 'release', place: 0 })
         expect(connected.catalog.parts.size).toBe(0)
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   })
 
