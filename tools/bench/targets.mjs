@@ -49,7 +49,7 @@ const duringCollection =
   'one of 20 changes falls into a collection of the old generation, whose threads take both cores (320 ms of processor time in 162 ms): all that is done then takes longer. The others block for 80 ms at the most'
 const sameChanges =
   '75 ms in other runs: these are changes of an endpoint as above, some of which fall into a collection of the old generation'
-const manyPods = 'not profiled yet: see [kwok](#kwok)'
+const manyPods = 'garbage collection, loading of modules, and objects of lists: see [kwok](#kwok)'
 const everybody =
   'each of 500 proxies is sent its listener with 16 filter chains and all addresses, which is three quarters of 72 kB'
 const readToDrop =
