@@ -69,8 +69,8 @@ const tiers = new Map([
     'cluster',
     {
       testMatch: ['<rootDir>/e2e/cluster/tests/**/*.test.ts'],
-      // Files spend most of their time waiting for pods. More of them at once would take memory that pods need.
-      maxWorkers: 3,
+      // With three of them two cores are never idle: a seventh less time, and probes of pods that fail.
+      maxWorkers: 2,
       globalSetup: '<rootDir>/e2e/cluster/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/cluster/harness/global-teardown.mjs',
     },

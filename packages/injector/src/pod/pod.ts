@@ -195,7 +195,7 @@ function withoutNulls<T extends JsonValue>(value: T, { items, properties }: TSch
     for (const [at, item] of value.entries()) {
       const next = withoutNulls(item, items as TSchema)
       if (next === item) continue
-      list ??= [...value]
+      list ??= Array.from<JsonValue>(value)
       list[at] = next
     }
     return (list as unknown as T | undefined) ?? value
