@@ -12,7 +12,7 @@ import {
   selfSignedRoots,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
-import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
+import { backoffMs, errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { watchX509Bundles, type X509Bundles } from './x509-bundles.js'
 
@@ -39,7 +39,7 @@ const MAX_ROOTS = 16
  */
 export class WorkloadApiRoots implements OtherRoots {
   readonly #options: WorkloadApiRootsOptions
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   #roots: readonly string[] = []
   #fault: ProviderFault | undefined
   #resolveOpened: () => void = () => undefined
@@ -60,8 +60,7 @@ export class WorkloadApiRoots implements OtherRoots {
   }
 
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.add(listener)
   }
 
   /** Follows the bundle until the signal aborts. */
@@ -95,7 +94,7 @@ export class WorkloadApiRoots implements OtherRoots {
     this.#roots = roots
     this.#fault = undefined
     this.#resolveOpened()
-    this.#tell()
+    this.#listeners.notify()
   }
 
   #failed(code: CertificateErrorCode, message: string): void {
@@ -108,11 +107,7 @@ export class WorkloadApiRoots implements OtherRoots {
         : 'the roots of the Workload API cannot be read; no proxy is served before',
     )
     this.#fault = { provider: NAME, authority: 'workload', code, severity: 'warning', message, since: clock.now() }
-    this.#tell()
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener()
+    this.#listeners.notify()
   }
 }
 

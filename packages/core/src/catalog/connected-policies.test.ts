@@ -1,20 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { ProxyRef } from '@osm-ts/driver-api'
 import fc from 'fast-check'
 
-import { MeshFixture, objectsOf } from '../../test/catalog/mesh-fixture.js'
+import { MeshFixture, objectsOf, proxyRef } from '../../test/catalog/mesh-fixture.js'
 import { anyKey, anyMesh, anyObject } from '../../test/catalog/random-mesh.js'
-import {
-  identityOfProxyKey,
-  parseTrustDomain,
-  principalOf,
-  proxyCommonName,
-  proxyKeyOfInstance,
-  serviceIdentity,
-  type ProxyKey,
-} from '../identity/index.js'
+import { identityOfProxyKey, proxyKeyOfInstance, type ProxyKey } from '../identity/index.js'
 import { isOfKind, type KindMap } from '../spec/index.js'
 
 type Instance = KindMap['WorkloadInstance']
@@ -42,19 +33,6 @@ kind: Workload
 metadata: { name: two, namespace: shop, labels: { app: two } }
 spec: { serviceAccountName: two, command: [client] }
 `
-
-function proxyRef(proxy: ProxyKey, session: string): ProxyRef {
-  const { uuid, serviceAccount: account } = identityOfProxyKey(proxy)
-  return {
-    uuid,
-    identity: serviceIdentity(account),
-    principal: principalOf(account, parseTrustDomain('cluster.local')),
-    namespace: account.namespace,
-    class: 'envoy',
-    commonName: proxyCommonName(identityOfProxyKey(proxy), parseTrustDomain('cluster.local')),
-    session,
-  }
-}
 
 const edits = fc.oneof(
   fc.record({ upserts: fc.array(anyObject, { minLength: 1, maxLength: 3 }), deletes: fc.constant([]) }),

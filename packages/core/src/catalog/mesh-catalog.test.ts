@@ -4,17 +4,15 @@ import { describe, expect, it } from '@jest/globals'
 import type { ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 import { type InboundPart, type PartHash, partRefs } from '@osm-ts/driver-api/policy'
 
-import { MeshFixture, meshConfig, objectsOf, uuidOf } from '../../test/catalog/mesh-fixture.js'
+import { MeshFixture, meshConfig, objectsOf, proxyRef, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import { resolveMeshConfig } from '../config/index.js'
 import { known, type EndpointsProvider } from '../endpoints/index.js'
 import {
   parseMeshDomains,
   parseProxyCommonName,
   parseTrustDomain,
-  principalOf,
   proxyKey,
   proxyKeyOfInstance,
-  serviceIdentity,
   type ProxyKey,
 } from '../identity/index.js'
 import { MeshSnapshot } from '../snapshot/index.js'
@@ -474,18 +472,8 @@ describe('MeshCatalog and proxies', () => {
   const commonName = (name: string, account: string): string => `${uuidOf(name)}.sidecar.${account}.cluster.local`
   const store0 = commonName('shop/store-0', 'store.shop')
   const buyer0 = commonName('shop/buyer-0', 'buyer.shop')
-  const connected = (name: string, session: string): ProxyRef => {
-    const { uuid, serviceAccount } = parseProxyCommonName(name, parseTrustDomain('cluster.local'))
-    return {
-      uuid,
-      identity: serviceIdentity(serviceAccount),
-      principal: principalOf(serviceAccount, parseTrustDomain('cluster.local')),
-      namespace: serviceAccount.namespace,
-      class: 'envoy',
-      commonName: name,
-      session,
-    }
-  }
+  const connected = (name: string, session: string): ProxyRef =>
+    proxyRef(proxyKey(parseProxyCommonName(name, parseTrustDomain('cluster.local'))), session)
 
   it('leads from a proxy certificate to services', () => {
     expect(catalog.getServicesFromProxyCertificate(store0)).toEqual([{ namespace: 'shop', name: 'store' }])

@@ -1,5 +1,6 @@
 import { ObjectDecoder } from '../../src/spec/object-decoder.js'
 import { readObjects } from '../../src/spec/read-objects.js'
+import type { ProxyRef } from '@osm-ts/driver-api'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
@@ -11,7 +12,16 @@ import {
   type EndpointsAnnouncement,
   type EndpointsProvider,
 } from '../../src/endpoints/index.js'
-import { parseMeshDomains, proxyKeyOfInstance } from '../../src/identity/index.js'
+import {
+  identityOfProxyKey,
+  parseMeshDomains,
+  parseTrustDomain,
+  principalOf,
+  proxyCommonName,
+  proxyKeyOfInstance,
+  serviceIdentity,
+  type ProxyKey,
+} from '../../src/identity/index.js'
 import { SnapshotBuilder, type Snapshot, type SnapshotUpdate } from '../../src/snapshot/index.js'
 import type { Enrolment, KindMap, MeshConfigSpec, MeshObject, ObjectKey } from '../../src/spec/index.js'
 
@@ -199,5 +209,19 @@ export function meshConfig(spec: MeshConfigSpec): KindMap['MeshConfig'] {
     metadata: { name: 'osm-mesh-config', namespace: 'osm-system', labels: {}, annotations: {} },
     spec,
     origin: { kind: 'file', file: 'config', line: 1, column: 1 },
+  }
+}
+
+/** A proxy of trust domain cluster.local that is connected in a session. */
+export function proxyRef(proxy: ProxyKey, session: string): ProxyRef {
+  const { uuid, serviceAccount: account } = identityOfProxyKey(proxy)
+  return {
+    uuid,
+    identity: serviceIdentity(account),
+    principal: principalOf(account, parseTrustDomain('cluster.local')),
+    namespace: account.namespace,
+    class: 'envoy',
+    commonName: proxyCommonName(identityOfProxyKey(proxy), parseTrustDomain('cluster.local')),
+    session,
   }
 }
