@@ -128,9 +128,9 @@ export class RecordingHost {
     }
   }
 
-  /** Waits for an answer with instances. */
+  /** Waits for an answer with instances of which nothing is stale: one failed call must not look like a difference. */
   async untilInstances(): Promise<void> {
-    await this.until('an answer with an instance', () => this.instanceCount() > 0)
+    await this.until('a complete answer with an instance', () => this.instanceCount() > 0 && !this.isFailing())
   }
 
   /** Waits for another answer. */

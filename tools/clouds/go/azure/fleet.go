@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -31,13 +32,15 @@ type Fleet struct {
 // Resources on a page.
 const pageSize = 3
 
-// Pages of a list that does not end.
-const endless = 100_000
+// Pages of a list that does not end: more than any reader should ask for.
+const endless = 1000
 
 type route struct {
 	path      *regexp.Regexp
 	operation string
-	transport transporter
+	// Opens the fake for one request. A fake remembers by path how far a list was read, so readers that share one would
+	// miss each other's pages.
+	open func() transporter
 }
 
 type transporter interface {
@@ -47,17 +50,25 @@ type transporter interface {
 type fleetServer struct{ routes []route }
 
 func newFleetServer(fleet Fleet, endlessPages bool) *fleetServer {
-	machines := computefake.NewVirtualMachinesServerTransport(fleet.machines(endlessPages))
-	sets := computefake.NewVirtualMachineScaleSetsServerTransport(fleet.scaleSets())
-	instances := computefake.NewVirtualMachineScaleSetVMsServerTransport(fleet.instances(endlessPages))
-	interfaces := networkfake.NewInterfacesServerTransport(fleet.interfaces(endlessPages))
+	machines := func() transporter {
+		return computefake.NewVirtualMachinesServerTransport(fleet.machines(endlessPages))
+	}
+	sets := func() transporter {
+		return computefake.NewVirtualMachineScaleSetsServerTransport(fleet.scaleSets())
+	}
+	instances := func() transporter {
+		return computefake.NewVirtualMachineScaleSetVMsServerTransport(fleet.instances(endlessPages))
+	}
+	interfaces := func() transporter {
+		return networkfake.NewInterfacesServerTransport(fleet.interfaces(endlessPages))
+	}
 	group := `^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/`
 	compute := group + `Microsoft\.Compute/`
 	machine, set := compute+`virtualMachines`, compute+`virtualMachineScaleSets/[^/]+`
 	all := `^/subscriptions/[^/]+/providers/`
 	page := `(/fake_page_\d+)?$`
-	matching := func(path string, operation string, transport transporter) route {
-		return route{path: regexp.MustCompile(path), operation: operation, transport: transport}
+	matching := func(path string, operation string, open func() transporter) route {
+		return route{path: regexp.MustCompile(path), operation: operation, open: open}
 	}
 	return &fleetServer{routes: []route{
 		matching(machine+page, "VirtualMachinesClient.NewListPager", machines),
@@ -79,10 +90,7 @@ func (f *fleetServer) serve(writer http.ResponseWriter, request *http.Request) {
 		if !route.path.MatchString(request.URL.Path) {
 			continue
 		}
-		operation := context.WithValue(request.Context(), runtime.CtxAPINameKey{}, route.operation)
-		asked := request.Clone(operation)
-		asked.URL.Scheme, asked.URL.Host = "https", request.Host
-		response, err := route.transport.Do(asked)
+		response, err := route.answer(request)
 		// Answers other than success are errors of the SDK.
 		if refused := (*azcore.ResponseError)(nil); errors.As(err, &refused) {
 			writeError(writer, refused.StatusCode, refused.ErrorCode, "refused by the stand-in")
@@ -102,6 +110,31 @@ func (f *fleetServer) serve(writer http.ResponseWriter, request *http.Request) {
 		return
 	}
 	writeError(writer, http.StatusNotFound, "InvalidResourceType", "no fake for "+request.URL.Path)
+}
+
+// answer reads a list from its start up to the requested page.
+func (r route) answer(request *http.Request) (*http.Response, error) {
+	first, last := request.URL.Path, 0
+	if base, number, isPage := strings.Cut(first, "/fake_page_"); isPage {
+		page, err := strconv.Atoi(number)
+		if err != nil || page > endless {
+			return nil, errors.New("there is no page " + number)
+		}
+		first, last = base, page
+	}
+	transport := r.open()
+	for page := 0; ; page++ {
+		asked := request.Clone(context.WithValue(request.Context(), runtime.CtxAPINameKey{}, r.operation))
+		asked.URL.Scheme, asked.URL.Host, asked.URL.Path = "https", request.Host, first
+		if page > 0 {
+			asked.URL.Path = first + "/fake_page_" + strconv.Itoa(page)
+		}
+		response, err := transport.Do(asked)
+		if err != nil || page == last {
+			return response, err
+		}
+		response.Body.Close()
+	}
 }
 
 func (f Fleet) machines(endlessPages bool) *computefake.VirtualMachinesServer {
