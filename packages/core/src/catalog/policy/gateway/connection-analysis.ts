@@ -2,14 +2,21 @@ import type { ConnectionRouteKind, KindMap } from '../../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { objectInputs } from '../../inputs/inputs.js'
-import { sortedUnique, type ServicePortRef } from '../parts/keys.js'
+import { sortedUnique } from '../parts/keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
-import { attachmentOf, backendPort, bytePorts, tlsPorts, type RouteAttachment } from './route-references.js'
+import {
+  attachmentOf,
+  backendPort,
+  bytePorts,
+  tlsPorts,
+  type RouteAttachment,
+  type RoutedPort,
+} from './route-references.js'
 import { routeKey, type RouteRef } from './route-refs.js'
 
 /** A share of connections; undefined in place of a port stands for a backend that cannot be used. */
 export interface ConnectionBackend {
-  readonly port: ServicePortRef | undefined
+  readonly port: RoutedPort | undefined
   readonly weight: number
 }
 

@@ -17,6 +17,7 @@ import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/proble
 import { upstreamOfPort } from '../upstreams/upstreams.js'
 import { connectionAnalysis, type ConnectionAnalysis, type ConnectionBackend } from './connection-analysis.js'
 import { compareRanked } from './route-order.js'
+import { portFor } from './route-references.js'
 import { routesBy, type RouteRef } from './route-refs.js'
 
 type Context = QueryContext<CatalogState>
@@ -70,7 +71,7 @@ export const connectionPlan = defineQuery<CatalogState, CalledPortRef, Connectio
     const lost = (rest: readonly AttachedRoute[]): readonly RouteLoss[] =>
       rest.map(({ route }) => ({ route, holder: holder.route }))
     if (byName.length === 0)
-      return { routes: [connectionsOf(context, holder)], losses: lost(others.slice(1)), problems: [] }
+      return { routes: [connectionsOf(context, key, holder)], losses: lost(others.slice(1)), problems: [] }
     const plan = planByName(context, key, byName)
     return { ...plan, losses: [...plan.losses, ...lost(others)] }
   },
@@ -96,14 +97,18 @@ function planByName(context: Context, port: CalledPortRef, attached: readonly At
     const holder = owners.get(taken[0] ?? '')
     if (holder !== undefined) losses.push({ route, holder, ...(own.length === 0 ? {} : { serverNames: taken }) })
     for (const name of own) owners.set(name, route)
-    return own.length === 0 ? [] : [{ ...connectionsOf(context, each), serverNames: own }]
+    return own.length === 0 ? [] : [{ ...connectionsOf(context, port, each), serverNames: own }]
   })
   const origins = attached.map(({ route }) => ({ object: objectRefOf(route.kind, route) }))
   return { routes: [...routes, { targets: [], origins }], losses, problems }
 }
 
-function connectionsOf(context: Context, { route, analysis }: AttachedRoute): PlannedConnections {
-  return { ...sharesOf(context, analysis.backends), origins: [{ object: objectRefOf(route.kind, route) }] }
+function connectionsOf(
+  context: Context,
+  { readers }: CalledPortRef,
+  { route, analysis }: AttachedRoute,
+): PlannedConnections {
+  return { ...sharesOf(context, analysis.backends, readers), origins: [{ object: objectRefOf(route.kind, route) }] }
 }
 
 interface AttachedRoute {
@@ -131,10 +136,15 @@ function attachedRoutes(context: Context, port: CalledPortRef, kind: ConnectionR
 }
 
 /** Shares of backends; those that lead to one upstream are one. */
-function sharesOf(context: Context, backends: readonly ConnectionBackend[]): ConnectionShare {
+function sharesOf(
+  context: Context,
+  backends: readonly ConnectionBackend[],
+  readers: string | undefined,
+): ConnectionShare {
   const shares = new Map<string, ConnectionShare['targets'][number]>()
   let errorWeight = 0
-  for (const { port, weight } of backends) {
+  for (const { port: meant, weight } of backends) {
+    const port = portFor(meant, readers)
     const upstream = port === undefined ? undefined : context.get(upstreamOfPort, port)
     if (upstream === undefined) {
       errorWeight += weight

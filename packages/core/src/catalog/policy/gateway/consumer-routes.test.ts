@@ -177,3 +177,71 @@ describe('routes in a cycle', () => {
     expect(upstreamsOf(policy, 'guest/third')).toEqual([])
   })
 })
+
+describe('a route that is attached to a Service of its own namespace and to its backend in another one', () => {
+  const both = (kind: string, version: string, port: number): string =>
+    document(
+      `gateway.networking.k8s.io/${version}`,
+      kind,
+      'guest/both',
+      `{ parentRefs: [${reference('guest/third')}, ${reference('shop/first')}], rules: [{ backendRefs: [${reference('shop/first')}] }] }`.replaceAll(
+        'port: 80',
+        `port: ${port}`,
+      ),
+    )
+
+  it('sends no caller of the own Service to the other namespace without its consent, and is reported', () => {
+    const fixture = fixtureOf(mesh(true) + both('HTTPRoute', 'v1', 80))
+    for (const caller of ['guest/client-0', 'other/client-0', 'shop/client-0'])
+      expect(upstreamsOf(fixture.document(caller), 'guest/third')).toEqual([])
+    expect(upstreamsOf(fixture.document('guest/client-0'), 'shop/first')).toEqual(['shop/first|80'])
+    const [problem, ...others] = fixture.catalog.problems()
+    expect(problem).toMatchObject({
+      code: 'OSM_SPEC_REF_NOT_PERMITTED',
+      object: { kind: 'HTTPRoute', namespace: 'guest', name: 'both' },
+      field: 'spec.rules[0].backendRefs[0]',
+    })
+    expect(problem?.message).toContain('for callers of Service guest/third its share is answered 500')
+    expect(others).toEqual([])
+    fixture.apply(objectsOf(grant('shop', 'guest')))
+    expect(upstreamsOf(fixture.document('other/client-0'), 'guest/third')).toEqual(['shop/first|80'])
+    expect(fixture.catalog.problems()).toEqual([])
+  })
+
+  it('copies no request of those callers there either', () => {
+    const mirroring = both('HTTPRoute', 'v1', 80).replace(
+      'rules: [{',
+      `rules: [{ filters: [{ type: RequestMirror, requestMirror: { backendRef: ${reference('shop/first')} } }],`,
+    )
+    const { parts } = fixtureOf(mesh(true) + mirroring).document('other/client-0')
+    expect(JSON.stringify(Object.values(parts).filter(({ id }) => id === 'guest/third|80'))).not.toContain('mirrors')
+  })
+
+  it('sends no connection there either', () => {
+    const bytes = (name: string): string => served(name).replaceAll('name: http, port: 80', 'name: tcp, port: 90')
+    const fixture = fixtureOf(
+      [
+        config(true),
+        bytes('guest/third'),
+        bytes('shop/first'),
+        workload('other/client'),
+        both('TCPRoute', 'v1alpha2', 90),
+      ].join(''),
+    )
+    const part = Object.values(fixture.document('other/client-0').parts).find(({ id }) => id === 'guest/third|90')
+    expect(part).toMatchObject({ kind: 'outbound', rules: { kind: 'tcp', targets: [], errorWeight: 1 } })
+    expect(fixture.catalog.problems()).toMatchObject([{ code: 'OSM_SPEC_REF_NOT_PERMITTED' }])
+  })
+
+  it('does not show the own Service to callers of the other one', () => {
+    const objects = [
+      mesh(false),
+      document('specs.smi-spec.io/v1alpha4', 'TCPRoute', 'shop/all', '{}'),
+      target('shop/first', 'other/client'),
+      both('HTTPRoute', 'v1', 80),
+    ]
+    const { parts } = fixtureOf(objects.join('')).document('other/client-0')
+    const outbound = Object.values(parts).flatMap(({ kind, id }) => (kind === 'outbound' ? [id] : []))
+    expect(outbound).toEqual(['shop/first|80'])
+  })
+})

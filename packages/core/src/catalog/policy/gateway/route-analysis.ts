@@ -11,7 +11,7 @@ import type {
 import { deepEqual, defineQuery } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { objectInputs } from '../../inputs/inputs.js'
-import { sameName, type NamespacedName, type ServicePortRef } from '../parts/keys.js'
+import { sameName, type NamespacedName } from '../parts/keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { grpcConditions } from './grpc-conditions.js'
 import { routeConditions, type RoutedRequests } from './route-conditions.js'
@@ -23,7 +23,15 @@ import {
   type FilterChanges,
   type FilterPlace,
 } from './route-filters.js'
-import { attachmentOf, backendPort, httpPorts, type RouteAttachment, type RouteReferences } from './route-references.js'
+import {
+  attachmentOf,
+  backendPort,
+  httpPorts,
+  portFor,
+  type RouteAttachment,
+  type RoutedPort,
+  type RouteReferences,
+} from './route-references.js'
 import { routeKey, type RouteRef } from './route-refs.js'
 import { routeTimes } from './route-times.js'
 import { RuleFaults } from './rule-faults.js'
@@ -32,14 +40,14 @@ type Route = KindMap[RequestRouteKind]
 
 /** A share of the requests of a rule; undefined in place of a port stands for a backend that cannot be used. */
 export interface RouteBackend {
-  readonly port: ServicePortRef | undefined
+  readonly port: RoutedPort | undefined
   readonly weight: number
   readonly changes: FilterChanges
 }
 
 /** Copies of the requests of a rule. */
 export interface RouteCopies {
-  readonly port: ServicePortRef
+  readonly port: RoutedPort
   readonly perMillion: number
 }
 
@@ -183,9 +191,12 @@ function shareOf({
   return (percent ?? 100) * 10_000
 }
 
-/** True if a service gets requests or copies from a route. */
-export function leadsTo({ rules }: RouteAnalysis, service: NamespacedName): boolean {
+/** True if a service gets requests or copies of some callers from a route; see {@link portFor}. */
+export function leadsTo({ rules }: RouteAnalysis, service: NamespacedName, readers: string | undefined): boolean {
   return rules.some(({ backends, copies }) =>
-    [...backends, ...copies].some(({ port }) => port !== undefined && sameName(port, service)),
+    [...backends, ...copies].some(({ port }) => {
+      const found = portFor(port, readers)
+      return found !== undefined && sameName(found, service)
+    }),
   )
 }

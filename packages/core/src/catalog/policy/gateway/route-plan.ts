@@ -27,6 +27,7 @@ import { routeAnalysis, type RouteAnalysis, type RouteBackend, type RouteRule } 
 import type { FilterChanges } from './route-filters.js'
 import { compareRanked, type RankedMatch } from './route-order.js'
 import { routeAttachment } from './route-reach.js'
+import { portFor } from './route-references.js'
 import { routesBy, type RouteRef } from './route-refs.js'
 
 type Context = QueryContext<CatalogState>
@@ -107,7 +108,7 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
       // No request comes to a match that is the same as one before it.
       if (seen.has(text)) return []
       seen.add(text)
-      const known = actions.get(rule) ?? actionOf(context, rule, { kind: route.kind, port: key.port })
+      const known = actions.get(rule) ?? actionOf(context, rule, { kind: route.kind, called: key })
       actions.set(rule, known)
       return [{ match, ...known, origins: [{ object: objectRefOf(route.kind, route), field }] }]
     })
@@ -165,21 +166,25 @@ function isAttached(analysis: RouteAnalysis | undefined, port: ServicePortRef): 
   return analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port)) ?? false
 }
 
+/** A rule's place: the kind of its route, and the port that is called. */
+interface RulePlace {
+  readonly kind: RequestRouteKind
+  readonly called: CalledPortRef
+}
+
 /** What a rule does to its requests, in a route of a kind, at a port. */
-function actionOf(
-  context: Context,
-  rule: RouteRule,
-  { kind, port: called }: { readonly kind: RequestRouteKind; readonly port: number },
-): Pick<GatewayRoute, 'targets' | 'action'> {
+function actionOf(context: Context, rule: RouteRule, place: RulePlace): Pick<GatewayRoute, 'targets' | 'action'> {
+  const { kind, called } = place
   const nothing = { timeoutMs: 0, copies: [] }
   if (!rule.isUsable) return { targets: [], action: { ...nothing, errorWeight: 1, ...errorStatuses[kind] } }
   const { requestHeaders: _sent, redirect, ...answered } = rule.changes
   if (redirect !== undefined)
-    return { targets: [], action: { ...nothing, ...answered, redirect: redirectFrom(redirect, called) } }
-  const { targets, ...errors } = sharesOf(context, rule.backends, kind)
+    return { targets: [], action: { ...nothing, ...answered, redirect: redirectFrom(redirect, called.port) } }
+  const { targets, ...errors } = sharesOf(context, rule.backends, place)
   const copies = new Map(
-    rule.copies.flatMap(({ port, perMillion }) => {
-      const upstream = context.get(upstreamOfPort, port)
+    rule.copies.flatMap(({ port: meant, perMillion }) => {
+      const port = portFor(meant, called.readers)
+      const upstream = port === undefined ? undefined : context.get(upstreamOfPort, port)
       return upstream === undefined ? [] : [[targetPortKey(upstream), { upstream, perMillion }] as const]
     }),
   )
@@ -217,12 +222,13 @@ function redirectFrom(redirect: RouteRedirect, called: number): RouteRedirect {
 function sharesOf(
   context: Context,
   backends: readonly RouteBackend[],
-  kind: RequestRouteKind,
+  { kind, called }: RulePlace,
 ): Pick<GatewayAction, 'errorWeight' | 'errorStatus'> & { readonly targets: readonly GatewayTarget[] } {
   const shares = new Map<string, GatewayTarget>()
   let invalid = 0
   let unavailable = 0
-  for (const { port, weight, changes } of backends) {
+  for (const { port: meant, weight, changes } of backends) {
+    const port = portFor(meant, called.readers)
     const upstream = port === undefined ? undefined : context.get(upstreamOfPort, port)
     if (upstream === undefined) {
       if (port === undefined) invalid += weight

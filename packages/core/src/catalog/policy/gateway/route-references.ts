@@ -103,13 +103,30 @@ export interface BackendReference {
   readonly port?: number
 }
 
+/** A port that gets traffic from a route. */
+export interface RoutedPort extends ServicePortRef {
+  /** Its namespace consents to no more than calls from the namespace of the route, which the route describes. */
+  readonly isForOwnCallers?: true
+}
+
+/**
+ * The port where a route sends callers; undefined where it must not.
+ *
+ * @param readers - namespace of the callers, if the route is one of that namespace for its own callers
+ */
+export function portFor(port: RoutedPort | undefined, readers: string | undefined): ServicePortRef | undefined {
+  if (port === undefined || (port.isForOwnCallers === true && readers === undefined)) return undefined
+  const { namespace, name, port: number } = port
+  return { namespace, name, port: number }
+}
+
 /** The port that a reference leads to; undefined, with a problem, if it leads nowhere. */
 export function backendPort(
   { context, route, problems, fits }: RouteReferences,
   reference: BackendReference,
   field: string,
   effect: string,
-): ServicePortRef | undefined {
+): RoutedPort | undefined {
   const own = route.metadata.namespace
   const { name, namespace = own, port } = reference
   const service = { namespace, name }
@@ -119,10 +136,22 @@ export function backendPort(
     return undefined
   }
   const crossing = { from: { kind: route.kind, namespace: own }, to: { kind: 'Service', namespace, name } } as const
-  // A namespace that calls a Service needs no consent to say so in a route of its own.
-  if (!isParent(route, service) && !mayConcern(context, crossing)) {
-    problems.error('OSM_SPEC_REF_NOT_PERMITTED', field, refusedReference(crossing, effect))
-    return undefined
+  const isPermitted = mayConcern(context, crossing)
+  if (!isPermitted) {
+    // A namespace that calls a Service needs no consent to say so in a route of its own. Callers of other namespaces, whom a route of a Service of its own
+    // concerns, are none that it may send there.
+    const isCalled = isParent(route, service)
+    const ownParent = isCalled ? parentIn(route, own) : undefined
+    if (!isCalled || ownParent !== undefined)
+      problems.error(
+        'OSM_SPEC_REF_NOT_PERMITTED',
+        field,
+        refusedReference(
+          crossing,
+          ownParent === undefined ? effect : `for callers of Service ${own}/${ownParent} ${effect}`,
+        ),
+      )
+    if (!isCalled) return undefined
   }
   const ports = context.get(serviceModel, service)?.ports
   const found = ports?.find((candidate) => candidate.port === port)
@@ -140,7 +169,13 @@ export function backendPort(
     problems.error('OSM_POLICY_ROUTE_PROTOCOL', field, `${what}; ${effect}`)
     return undefined
   }
-  return { ...service, port: found.port }
+  return { ...service, port: found.port, ...(isPermitted ? {} : { isForOwnCallers: true }) }
+}
+
+/** The first Service of a namespace that a route is attached to. */
+function parentIn({ metadata, spec }: KindMap[GatewayRouteKind], namespace: string): string | undefined {
+  return spec.parentRefs.find((parent) => isService(parent) && (parent.namespace ?? metadata.namespace) === namespace)
+    ?.name
 }
 
 function isParent({ metadata, spec }: KindMap[GatewayRouteKind], service: NamespacedName): boolean {

@@ -12,7 +12,7 @@ import {
 import { destinationsFrom } from '../access/grants.js'
 import { nameKey, sameName, sortedUnique, uniqueNames } from './keys.js'
 import { serviceModel } from '../upstreams/services.js'
-import { routeAttachment, routeLeadsTo } from '../gateway/route-reach.js'
+import { portsLeadingTo } from '../gateway/route-reach.js'
 import { routesBy } from '../gateway/route-refs.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 
@@ -50,13 +50,10 @@ const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshServi
       .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
     const parents = direct
       .flatMap((service) =>
-        routesBy(context, 'backend', nameKey(service)).flatMap((route) => {
-          // A route that may not refer to the service has nothing to do with those who call it.
-          if (!routeLeadsTo(context, route, service)) return []
-          const ports = routeAttachment(context, route)?.ports ?? []
-          // Services of other namespaces than its own are a matter of callers of its namespace.
-          return ports.filter(({ namespace }) => [namespace, account.namespace].includes(route.namespace))
-        }),
+        // A route that may not refer to the service has nothing to do with those who call it.
+        routesBy(context, 'backend', nameKey(service)).flatMap((route) =>
+          portsLeadingTo(context, route, service, account.namespace),
+        ),
       )
       .map(({ namespace, name }) => ({ namespace, name }))
     return uniqueNames([...direct, ...apexes, ...parents])
