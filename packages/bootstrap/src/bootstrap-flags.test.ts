@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { parseBootstrapFlags } from './bootstrap-flags.js'
-import { webhookSettings } from './webhook-flags.js'
+import { parseBootstrapFlags, webhookSettings } from './bootstrap-flags.js'
 
 const mesh = ['--mesh-name=shop', '--osm-namespace=mesh', '--osm-version=v1']
 

@@ -1,5 +1,7 @@
 import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/program'
 
+import type { WebhookSettings } from './webhooks/webhook-configurations.js'
+
 /** Flags of osm-bootstrap beside those of every program. */
 const ownFlags = {
   'webhook-config-name': {
@@ -44,4 +46,18 @@ export type BootstrapFlags = FlagValues<typeof bootstrapFlags>
 /** @throws OsmError as `parseProgramFlags` does */
 export function parseBootstrapFlags(argv: readonly string[]): BootstrapFlags {
   return parseProgramFlags(argv, ownFlags)
+}
+
+/** How the flags have webhooks called. */
+export function webhookSettings(flags: BootstrapFlags): WebhookSettings {
+  const { meshName, osmNamespace, osmVersion } = flags
+  return {
+    mesh: { meshName, osmNamespace, osmVersion },
+    mutatingName: flags.webhookConfigName === '' ? `osm-webhook-${meshName}` : flags.webhookConfigName,
+    validatingName:
+      flags.validatorWebhookConfig === '' ? `osm-validator-mesh-${meshName}` : flags.validatorWebhookConfig,
+    timeoutSeconds: flags.webhookTimeout,
+    failurePolicy: flags.webhookFailurePolicy,
+    validateTrafficTarget: flags.validateTrafficTarget,
+  }
 }

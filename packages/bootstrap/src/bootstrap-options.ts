@@ -2,7 +2,7 @@ import type { Clock, Random } from '@osm-ts/core'
 import type { CustomResourceDefinition, KubernetesApi } from '@osm-ts/kubernetes'
 import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 
-import type { WebhookSettings } from './webhooks/webhook-settings.js'
+import type { WebhookSettings } from './webhooks/webhook-configurations.js'
 
 /** What a bootstrap is made from. */
 export interface BootstrapOptions {

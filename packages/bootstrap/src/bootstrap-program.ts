@@ -10,9 +10,8 @@ import {
   type ProgramContext,
 } from '@osm-ts/program'
 
-import { bootstrapFlags, type BootstrapFlags, parseBootstrapFlags } from './bootstrap-flags.js'
+import { bootstrapFlags, type BootstrapFlags, parseBootstrapFlags, webhookSettings } from './bootstrap-flags.js'
 import { runBootstrap } from './run-bootstrap.js'
-import { webhookSettings } from './webhook-flags.js'
 
 const POD_NAME_VARIABLE = 'BOOTSTRAP_POD_NAME'
 const NAME = 'osm-bootstrap'

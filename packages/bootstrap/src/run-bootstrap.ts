@@ -14,10 +14,10 @@ import type { KeptObject } from './reconcile/kept-object.js'
 import {
   webhookConfigurationName,
   type WebhookKind,
+  type WebhookSettings,
   type WebhookTrust,
   webhookType,
 } from './webhooks/webhook-configurations.js'
-import type { WebhookSettings } from './webhooks/webhook-settings.js'
 import {
   webhookFingerprint,
   writeWebhookConfiguration,

@@ -3,7 +3,7 @@ import { customResourceDefinitions, type KubernetesObject, resourceTypes } from 
 
 import type { BootstrapOptions } from '../src/bootstrap-options.js'
 import { runBootstrap } from '../src/run-bootstrap.js'
-import type { WebhookSettings } from '../src/webhooks/webhook-settings.js'
+import type { WebhookSettings } from '../src/webhooks/webhook-configurations.js'
 import { webhooksOf } from '../src/webhooks/write-webhook-configuration.js'
 import { MemoryCluster } from './memory-cluster.js'
 import { RecordingLogger } from './recording-logger.js'

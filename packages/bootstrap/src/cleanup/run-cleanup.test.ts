@@ -4,8 +4,7 @@ import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-
 
 import { clusterWithPreset, startBootstrap } from '../../test/bootstrap-fixture.js'
 import type { MemoryCluster } from '../../test/memory-cluster.js'
-import type { CleanupOptions } from './cleanup-options.js'
-import { runCleanup } from './run-cleanup.js'
+import { type CleanupOptions, runCleanup } from './run-cleanup.js'
 
 const {
   CustomResourceDefinition,

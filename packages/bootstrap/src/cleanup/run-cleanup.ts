@@ -1,7 +1,9 @@
-import { pause } from '@osm-ts/core'
+import { type Clock, pause } from '@osm-ts/core'
 import {
   caSecretName,
+  type CustomResourceDefinition,
   isKubernetesError,
+  type KubernetesApi,
   listAll,
   nameLabel,
   nameValue,
@@ -12,7 +14,23 @@ import {
 import { isForeign } from '../crds/merge-definition.js'
 import { meshSelector } from '../mesh-identity.js'
 import { describeMesh, installedMeshes } from '../preinstall/installed-meshes.js'
-import type { CleanupOptions } from './cleanup-options.js'
+
+/** What a cleanup is to do. */
+export interface CleanupOptions {
+  readonly api: KubernetesApi
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly configName: string
+  readonly caBundleSecretName: string
+  readonly definitions: readonly CustomResourceDefinition[]
+  /** Delete the roots as well: proxies that run trust nothing that comes after. */
+  readonly deleteCa: boolean
+  /** Delete the definitions as well, and with them every object of their kinds. */
+  readonly deleteCrds: boolean
+  readonly clock: Clock
+  readonly print: (text: string) => void
+  readonly signal: AbortSignal
+}
 
 const POLL_MS = 500
 const PATIENCE_MS = 60_000

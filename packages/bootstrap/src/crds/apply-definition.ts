@@ -9,7 +9,7 @@ import {
 import { OsmError } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from '../error-codes.js'
-import { fingerprint } from '../fingerprint.js'
+import { fingerprint } from '../reconcile/kept-object.js'
 import { RECONCILE_LABEL } from '../mesh-identity.js'
 import { writeObject } from '../write-object.js'
 import { isForeign, mergeDefinition } from './merge-definition.js'

@@ -69,3 +69,25 @@ async function obstaclesOf(check: Check, context: CheckContext): Promise<readonl
     return [{ what: `could not be checked: ${error.message} [${error.code}]`, advice }]
   }
 }
+
+/** Checks that need neither the account of osm-preinstall nor the values of the chart. */
+const clientChecks: readonly Check[] = [
+  apiServerIsRecent,
+  namespaceIsFree,
+  singleMeshIsKept,
+  meshNameIsFree,
+  definitionsFit,
+]
+
+/**
+ * What anyone who installs can see beforehand, with rights of their own, to stand in the way of a mesh.
+ *
+ * @throws KubernetesError if it could not look
+ */
+export async function findObstacles(
+  context: Omit<CheckContext, 'sidecarClass' | 'availableClasses'>,
+): Promise<readonly Obstacle[]> {
+  const found: Obstacle[] = []
+  for (const { run } of clientChecks) found.push(...(await run({ ...context, availableClasses: [] })))
+  return found
+}

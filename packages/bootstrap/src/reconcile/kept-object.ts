@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto'
+
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 import type { KubernetesObject, ResourceType } from '@osm-ts/kubernetes'
 
 /** A cluster-scoped object that the bootstrap brings in and keeps. */
@@ -15,4 +18,11 @@ export interface KeptObject {
 /** Key of a kept object. */
 export function keyOf({ type, name }: Pick<KeptObject, 'type' | 'name'>): string {
   return `${type.kind}/${name}`
+}
+
+/** A text that is the same for two JSON values exactly if they are equal; the order of members does not matter. */
+export function fingerprint(value: unknown): string {
+  return createHash('sha256')
+    .update(canonicalJson(JSON.parse(JSON.stringify(value))))
+    .digest('base64url')
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { webhookConfiguration, type WebhookKind } from './webhook-configurations.js'
-import type { WebhookSettings } from './webhook-settings.js'
+import { webhookConfiguration, type WebhookKind, type WebhookSettings } from './webhook-configurations.js'
 
 const settings: WebhookSettings = {
   mesh: { meshName: 'shop', osmNamespace: 'mesh', osmVersion: 'v1.2.3' },

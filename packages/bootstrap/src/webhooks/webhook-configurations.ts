@@ -1,8 +1,20 @@
 import { apiVersionOf, type KubernetesManifest, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 
-import { fingerprint } from '../fingerprint.js'
-import { meshLabels, RECONCILE_LABEL } from '../mesh-identity.js'
-import type { WebhookSettings } from './webhook-settings.js'
+import { fingerprint } from '../reconcile/kept-object.js'
+import { type MeshIdentity, meshLabels, RECONCILE_LABEL } from '../mesh-identity.js'
+
+/** What decides how the API server calls the webhooks. */
+export interface WebhookSettings {
+  readonly mesh: MeshIdentity
+  /** Name of the MutatingWebhookConfiguration. */
+  readonly mutatingName: string
+  /** Name of the ValidatingWebhookConfiguration. */
+  readonly validatingName: string
+  readonly timeoutSeconds: number
+  /** What happens to a request while the webhook does not answer. */
+  readonly failurePolicy: 'Fail' | 'Ignore'
+  readonly validateTrafficTarget: boolean
+}
 
 /** Fingerprint of the configuration that was written last, without its trust. */
 export const CONFIGURATION_ANNOTATION = 'openservicemesh.io/configuration'

@@ -1,6 +1,6 @@
 import type { KubernetesApi, KubernetesManifest, KubernetesObject } from '@osm-ts/kubernetes'
 
-import { fingerprint } from '../fingerprint.js'
+import { fingerprint } from '../reconcile/kept-object.js'
 import { RECONCILE_LABEL } from '../mesh-identity.js'
 import { writeObject } from '../write-object.js'
 import {
@@ -10,11 +10,11 @@ import {
   webhookConfiguration,
   webhookConfigurationName,
   type WebhookKind,
+  type WebhookSettings,
   type WebhookTrust,
   webhookType,
   withCaBundle,
 } from './webhook-configurations.js'
-import type { WebhookSettings } from './webhook-settings.js'
 
 /**
  * How much is written: `whole` brings every field in order; `changed` does so where the program would now write something
