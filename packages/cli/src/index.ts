@@ -1,5 +1,5 @@
 export { cliErrorCodes, type CliErrorCode } from './errors.js'
-export { exitCodes, type ExitCode } from './exit-code.js'
+export { exitCodes, type ExitCode } from './commands/cli-command.js'
 export type { CliContext } from './cli-context.js'
 export { runCli } from './run-cli.js'
 export type { DemoReport } from './demo/demo-report.js'

@@ -1,11 +1,11 @@
+import type { KubernetesErrorCode } from '@osm-ts/kubernetes'
 import { CommanderError } from 'commander'
 import { isOsmError, type OsmError } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import type { CliContext } from './cli-context.js'
 import { loadConfig } from './config/cli-config.js'
-import { exitCodes, type ExitCode } from './exit-code.js'
-import { clusterHint } from './kubernetes/cluster-hints.js'
+import { exitCodes, type ExitCode } from './commands/cli-command.js'
 import { buildProgram } from './program.js'
 
 /** Runs one command line to its end. Gives the exit code; what went wrong was said on standard error. */
@@ -41,6 +41,21 @@ export function describeError(error: unknown, verbose: boolean): string {
     : [`osm: ${errorMessage(error)}`, ...(verbose ? [] : ['  add --verbose for a stack trace'])]
   const stack = verbose && error instanceof Error ? [...stackLines(error), ...causes(error.cause)] : []
   return [...lines, ...stack].map((line) => `${line}\n`).join('')
+}
+
+/** What to do about an API server that did not do what was asked, by the code of the error. */
+const hints: Readonly<Partial<Record<KubernetesErrorCode, string>>> = {
+  OSM_KUBERNETES_CONFIG: 'select the cluster with --kubeconfig and --context, or with KUBECONFIG',
+  OSM_KUBERNETES_CREDENTIALS: 'check that kubectl works with the same kubeconfig',
+  OSM_KUBERNETES_UNREACHABLE: 'check that the cluster is running, and that kubectl works with the same kubeconfig',
+  OSM_KUBERNETES_UNAUTHORIZED: 'log in to the cluster again, or select another user with --context',
+  OSM_KUBERNETES_FORBIDDEN: 'request the permission, or select another user with --context',
+  OSM_KUBERNETES_THROTTLED: 'try again in a moment',
+}
+
+/** The hint for a code of an error; undefined where there is nothing to say. */
+function clusterHint(code: string): string | undefined {
+  return Object.hasOwn(hints, code) ? hints[code as KubernetesErrorCode] : undefined // checked before
 }
 
 function hintOf({ code, details }: OsmError): readonly string[] {

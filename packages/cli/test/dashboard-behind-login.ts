@@ -14,8 +14,7 @@ import { PageAccess } from '../src/dashboard/deployment/page-access.js'
 import { type PageServer, pageServer } from '../src/dashboard/deployment/page-server.js'
 import { readPageFiles } from '../src/dashboard/page-files.js'
 import { watchedMesh } from '../src/dashboard/start-dashboard.js'
-import { findMesh } from '../src/state/find-mesh.js'
-import { isAlive } from '../src/state/is-alive.js'
+import { findMesh, isAlive } from '../src/state/find-mesh.js'
 
 /** What the deployment is served with. */
 export interface DashboardBehindLoginOptions {

@@ -1,6 +1,9 @@
 import { joinProblems, type ObjectRef, type Problem, type SpecErrorCode } from '@osm-ts/core'
 import { ownValue } from '@osm-ts/driver-api/toolkit'
 
+import { renderSpans, span } from '../output/style.js'
+import { renderProblems } from '../spec/render-problems.js'
+
 /** Objects with this annotation keep findings of these codes to themselves: a list with commas, `*` at the end of a code for all that begin so. */
 const SUPPRESS_ANNOTATION = 'openservicemesh.io/suppress-findings'
 
@@ -58,4 +61,14 @@ function annotatedCodes({ object }: Problem, annotationsOf: AnnotationsOf): read
 
 function matchesCode(pattern: string, code: string): boolean {
   return pattern.endsWith('*') ? code.startsWith(pattern.slice(0, -1)) : code === pattern
+}
+
+/** The findings and their count, and what was left out. */
+export function renderFindings({ findings, suppressed, foreignObjects }: Findings, color: boolean): readonly string[] {
+  const note = (text: string): string => renderSpans([span(text, 'dim')], color)
+  return [
+    ...renderProblems(findings, color),
+    ...(suppressed.length === 0 ? [] : [note(`${suppressed.length} suppressed; -o json lists them`)]),
+    ...(foreignObjects === 0 ? [] : [note(`${foreignObjects} objects of other programs were not analyzed`)]),
+  ]
 }

@@ -5,12 +5,11 @@ import type { AnnotationsOf } from '../analyze/findings.js'
 import type { KeyedObject } from '../analyze/mesh-keys.js'
 import type { WrittenWorkload } from '../analyze/workloads/read-workloads.js'
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
 import { debugApiOf, meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
@@ -71,7 +70,7 @@ Examples:
     { model, running, pods, workloads, ofWorkloads }: AnalyzedMesh & CheckedWorkloads,
   ): Promise<void> {
     const { formatObjectRef } = await import('@osm-ts/core')
-    const { collectFindings } = await import('../analyze/findings.js')
+    const { collectFindings, renderFindings } = await import('../analyze/findings.js')
     const { findKeyProblems } = await import('../analyze/mesh-keys.js')
     const { withShortPlaces } = await import('../spec/short-places.js')
     const { withoutForeign } = await import('../analyze/workloads/analyze-workloads.js')
@@ -103,7 +102,6 @@ Examples:
         break
       }
       case 'table': {
-        const { renderFindings } = await import('../analyze/render-findings.js')
         stdout.write(toText(renderFindings({ ...found, findings }, wantsColor(context.stdout, variables))))
       }
     }

@@ -2,12 +2,11 @@ import type { Command } from 'commander'
 
 import type { ControllerCertificates } from '../certificates/render-certificates.js'
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { clusterCertificates } from '../kubernetes/cluster-debug.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { debugApi } from '../state/debug-api.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 

@@ -1,8 +1,7 @@
 import { Argument, type Command } from 'commander'
 
 import type { Shell } from '../completion/completion-script.js'
-import { exitCodes } from '../exit-code.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 
 const shells: readonly Shell[] = ['bash', 'zsh', 'fish', 'powershell']
 

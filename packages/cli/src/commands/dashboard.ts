@@ -1,10 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 
-import { exitCodes } from '../exit-code.js'
 import type { AddOnName } from '../dashboard/forward-add-on.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 import { meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 

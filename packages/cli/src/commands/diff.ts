@@ -2,11 +2,10 @@ import type { ObjectKey } from '@osm-ts/core'
 import { InvalidArgumentError, type Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshLoaderOf } from './load-running-mesh.js'
 import { meshSourceHelpByCluster, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
@@ -72,7 +71,7 @@ Examples:
 }
 
 async function parseDeleted(text: string): Promise<ObjectKey> {
-  const { parseObjectName } = await import('../spec/object-name.js')
+  const { parseObjectName } = await import('../spec/proposed-change.js')
   const key = parseObjectName(text)
   if (key === undefined)
     throw new InvalidArgumentError(

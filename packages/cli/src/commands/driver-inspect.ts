@@ -5,10 +5,9 @@ import { isOsmError } from '@osm-ts/driver-api'
 import { describeContracts } from '@osm-ts/driver-api/host'
 import type { DeclaredDriver, PackageManifest } from '@osm-ts/driver-process'
 
-import { exitCodes } from '../exit-code.js'
 import { findDriverHost } from '../find-programs.js'
 import { outputOption, toJson } from '../output/format.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 
 /** Why a host would refuse a package. */
 interface Refused {

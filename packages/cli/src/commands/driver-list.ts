@@ -2,7 +2,6 @@ import type { DriverState } from '@osm-ts/core'
 import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import {
   clusterDrivers,
   clusterInjectorDrivers,
@@ -14,7 +13,7 @@ import { outputOption, toJson } from '../output/format.js'
 import { type Emphasis, span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
 import { debugApi } from '../state/debug-api.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 

@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
 import { cliError } from '../errors.js'
-import { exitCodes } from '../exit-code.js'
 import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
@@ -10,7 +9,7 @@ import type { MigrationPlan } from '../migration/plan-migration.js'
 import type { MigrationResult } from '../migration/run-migration.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { durationMs, timeoutOption } from './install-options.js'
 
 interface MigrateFlags {

@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 
-import { exitCodes } from '../exit-code.js'
 import { clusterFlagsOf, osmNamespaceOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 
 /** `osm env` */
 export function addEnv(program: Command, host: CommandHost): void {

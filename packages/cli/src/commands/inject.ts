@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander'
 
 import { type CliContext, wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { clusterFlagsOf, osmNamespaceOf, usesCluster } from '../kubernetes/cluster-options.js'
 import type { InjectedObject } from '../inject/inject-objects.js'
 import { toJson } from '../output/format.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 
 interface InjectFlags {
   readonly filename: string

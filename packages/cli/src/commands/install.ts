@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 
-import { exitCodes } from '../exit-code.js'
 import { findChart } from '../helm/find-chart.js'
 import { findHelm } from '../helm/helm.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 import { isOn, refuseManaged, switchOption, withChartOptions, type ChartFlags } from './install-options.js'
 
 interface InstallFlags extends ChartFlags {

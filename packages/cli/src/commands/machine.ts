@@ -5,7 +5,6 @@ import { type Command, Option } from 'commander'
 import type { MachineGrant } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
-import { exitCodes } from '../exit-code.js'
 import { type JoinFlags, networkOf, sidecarsOf, transparentOf } from '../machine/join-flags.js'
 import { readProof, TOKEN_VARIABLE } from '../machine/join-proof.js'
 import { unitOf } from '../machine/join-unit.js'
@@ -25,7 +24,7 @@ import {
 import type { MadeClusterToken } from '../machine/make-cluster-token.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 import { type MeshSource, meshSourceOf } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'
 

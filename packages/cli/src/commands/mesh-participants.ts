@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 

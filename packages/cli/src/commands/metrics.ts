@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 
-import { exitCodes } from '../exit-code.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 
 const verbs = {
   enable: 'enable metrics scraping of the sidecars of namespaces, for existing and new pods',

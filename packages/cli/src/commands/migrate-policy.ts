@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { theControlPlane } from '../kubernetes/control-planes.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
 import { toJson } from '../output/format.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshFolder } from './run-options.js'
 
 interface MigrateFlags {

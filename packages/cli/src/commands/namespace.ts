@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
 import type { MeshNamespace } from '../namespaces/mesh-namespaces.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 
 interface AddFlags {
   readonly meshName: string

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import {
@@ -14,7 +13,7 @@ import {
   type Callee,
   type Caller,
 } from '../policy-question.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshLoaderOf } from './load-running-mesh.js'
 import { meshSourceHelp } from './mesh-source.js'
 import { stateOption, type StateFlags } from './state-option.js'

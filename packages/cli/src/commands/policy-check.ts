@@ -1,13 +1,14 @@
+import type { Problem, SpecErrorCode } from '@osm-ts/core'
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 
 import { cliError } from '../errors.js'
-import { exitCodes } from '../exit-code.js'
 import { theControlPlane } from '../kubernetes/control-planes.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { NamedThing } from '../policy-question.js'
-import { toText, type CommandHost } from './cli-command.js'
+import type { MeshModel } from '../spec/load-mesh-model.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 
 /** `osm policy check-pods <from> <to>` */
 export function addPolicyCheckPods(parent: Command, host: CommandHost): void {
@@ -59,7 +60,6 @@ export function addPolicyCheckConflicts(parent: Command, host: CommandHost): voi
       if (namespace === undefined) command.error("error: required option '-n, --namespace <namespace>' not specified")
       const { formatObjectRef, isMonitored } = await import('@osm-ts/core')
       const { loadCluster } = await import('../kubernetes/load-cluster.js')
-      const { ingressBackendConflicts } = await import('../policy/check-conflicts.js')
       const cluster = await openCluster(host, clusterFlagsOf(command))
       const plane = await theControlPlane(cluster)
       const { meshName } = plane
@@ -86,4 +86,12 @@ export function parsePod(text: string): NamedThing {
   const { namespace, name } = /^(?<namespace>[^/\s]+)\/(?<name>[^/\s]+)$/.exec(text)?.groups ?? {}
   if (namespace === undefined || name === undefined) throw new InvalidArgumentError('write <namespace>/<pod>.')
   return { namespace, name }
+}
+
+/** Conflicts among the IngressBackends of a namespace. */
+function ingressBackendConflicts({ problems }: Pick<MeshModel, 'problems'>, namespace: string): readonly Problem[] {
+  const conflict: SpecErrorCode = 'OSM_SPEC_CONFLICT'
+  return problems.filter(
+    ({ code, object }) => code === conflict && object?.kind === 'IngressBackend' && object.namespace === namespace,
+  )
 }

@@ -2,12 +2,11 @@ import type { Command } from 'commander'
 import type { ProxyStatus } from '@osm-ts/core'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 

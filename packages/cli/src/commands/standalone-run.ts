@@ -3,9 +3,8 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
-import { exitCodes } from '../exit-code.js'
 import { outputOption } from '../output/format.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
 
 /** Options of `osm standalone run` beside those of all commands that run a mesh. */

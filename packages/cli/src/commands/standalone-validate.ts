@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { outputOption, toJson } from '../output/format.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshFolder } from './run-options.js'
 
 /** `osm standalone validate <folder>` */

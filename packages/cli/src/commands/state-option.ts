@@ -1,8 +1,7 @@
 import { Option } from 'commander'
 
 import type { CliContext } from '../cli-context.js'
-import { findMesh, type FoundMesh } from '../state/find-mesh.js'
-import { isAlive } from '../state/is-alive.js'
+import { findMesh, type FoundMesh, isAlive } from '../state/find-mesh.js'
 
 /** Options of commands that speak of a running mesh. */
 export interface StateFlags {

@@ -2,11 +2,10 @@ import { Argument, type Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
 import { cliError } from '../errors.js'
-import { exitCodes } from '../exit-code.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 
 interface ErrorMeaning {
   readonly code: string

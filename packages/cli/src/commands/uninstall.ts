@@ -1,11 +1,10 @@
 import { Option, type Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { findHelm } from '../helm/helm.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
-import type { CommandHost } from './cli-command.js'
+import { type CommandHost, exitCodes } from './cli-command.js'
 import { helmOption, meshNameOption, refuseManaged, timeoutOption } from './install-options.js'
 import { localPortOption } from './mesh.js'
 

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
 import { clusterFlagsOf, usesCluster, type ClusterFlags } from '../kubernetes/cluster-options.js'
 import { theControlPlane } from '../kubernetes/control-planes.js'
@@ -11,7 +10,7 @@ import type { NamedThing } from '../policy-question.js'
 import type { Check } from '../verify/check.js'
 import type { VerifiedMesh } from '../verify/meshed-pod.js'
 import { renderCheck } from '../verify/render-check.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { parsePod } from './policy-check.js'
 
 interface OutputFlags {

@@ -3,14 +3,13 @@ import type { VersionInfo } from '@osm-ts/program'
 import { buildVersion } from '@osm-ts/program/build-version'
 
 import { wantsColor } from '../cli-context.js'
-import { exitCodes } from '../exit-code.js'
 import type { ControlPlane } from '../kubernetes/control-planes.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
-import { toText, type CommandHost } from './cli-command.js'
+import { toText, type CommandHost, exitCodes } from './cli-command.js'
 
 interface VersionFlags {
   readonly clientOnly?: true

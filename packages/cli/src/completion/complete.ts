@@ -1,7 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
 
-import { visibleCommands } from '../visible-commands.js'
-
 /** What may be at the place of the cursor. */
 export interface Completion {
   /** Whole words that begin with what is written there. */
@@ -96,4 +94,12 @@ function isFull({ registeredArguments }: Command, position: number): boolean {
 
 function startingWith<T extends { readonly word: string }>(text: string, words: readonly T[]): readonly T[] {
   return words.filter(({ word }) => word.startsWith(text))
+}
+
+/** Commands that help shows, without the one for help. */
+export function visibleCommands(command: Command): readonly Command[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => command.commands.includes(child))
 }

@@ -7,8 +7,7 @@ import { parseCallee, parseCaller, parseHeader, parseMethod, parsePath } from '.
 import { askPolicy } from '../spec/ask-policy.js'
 import type { FolderAssumptions } from '../spec/load-folder.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
-import { parseObjectName } from '../spec/object-name.js'
-import { proposedText } from '../spec/proposed-change.js'
+import { parseObjectName, proposedText } from '../spec/proposed-change.js'
 import { withShortPlaces } from '../spec/short-places.js'
 
 /** Stands for the file of a change that was pasted. */

@@ -2,12 +2,11 @@ import { describe, expect, it } from '@jest/globals'
 
 import { proxyStatus } from '../../test/sample-view.js'
 import { TrafficLog } from '../live/traffic-log.js'
-import { binomialTolerance } from './binomial.js'
 import { bookstoreFlows } from './bookstore.js'
 import { demoReport, type DemoObservations } from './demo-report.js'
 import { checkFlows } from './flow-checks.js'
 import { renderReport } from './render-report.js'
-import { checkSplit } from './split-check.js'
+import { binomialTolerance, checkSplit } from './split-check.js'
 
 const allowed = bookstoreFlows[0]!
 const denied = bookstoreFlows.find(({ outcome }) => outcome === 'denied')!

@@ -2,7 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { X509Certificate } from 'node:crypto'
 
-import { certificateUris } from '../live/certificate-uris.js'
+import { certificateUris } from '../live/sidecar-certificates.js'
 
 /** A port of a sidecar that only proxies of the mesh should get anything from. */
 export interface ProbedPort {

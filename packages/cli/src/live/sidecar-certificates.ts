@@ -4,7 +4,6 @@ import type { MeshMode, RunningInstance } from '@osm-ts/standalone'
 
 import { httpGet } from '../state/http-get.js'
 import { isPlainRecord } from '../state/json.js'
-import { certificateUris } from './certificate-uris.js'
 import { getFromInside, type InsideAnswer } from './inside-workload.js'
 import type { SeenCertificate } from './live-view.js'
 
@@ -77,4 +76,9 @@ function urisOf({ pem, subject_alt_names: names }: Readonly<Record<string, unkno
 
 function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isPlainRecord) : []
+}
+
+/** The URIs that a certificate bears. Node writes names as `DNS:a, URI:b`. */
+export function certificateUris({ subjectAltName = '' }: X509Certificate): readonly string[] {
+  return subjectAltName.split(', ').flatMap((name) => (name.startsWith('URI:') ? [name.slice('URI:'.length)] : []))
 }

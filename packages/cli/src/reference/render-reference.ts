@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-import { visibleCommands } from '../visible-commands.js'
+import { visibleCommands } from '../completion/complete.js'
 
 const introduction = `# The command line
 

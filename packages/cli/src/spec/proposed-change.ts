@@ -14,6 +14,8 @@ import {
   readObjects,
   type SpecErrorCode,
   YamlFolderSource,
+  makeObjectKey,
+  parseObjectKey,
 } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
@@ -188,4 +190,10 @@ function duplicate(object: MeshObject): Problem {
 
 function unreadable(path: string, reason: string): Error {
   return cliError('OSM_CLI_INPUT', `${path} cannot be read: ${reason}`, 'give a YAML or JSON file, or a folder of them')
+}
+
+/** The object that a user names as `<kind>/<namespace>/<name>`, or `<kind>/<name>` for cluster-scoped kinds; undefined if it has another form. */
+export function parseObjectName(text: string): ObjectKey | undefined {
+  const parsed = parseObjectKey(text.split('/').length === 2 ? text.replace('/', '//') : text)
+  return parsed && makeObjectKey(parsed.kind, parsed.namespace, parsed.name)
 }
