@@ -19,9 +19,9 @@ import {
   type Snapshot,
   type Steps,
   withoutSecrets,
+  type ConnectedSidecars,
 } from '@osm-ts/core'
 
-import { connectedSidecars } from './connected-sidecars.js'
 import type { EndpointsPlugins } from './endpoints-plugins.js'
 import type { RotationView } from './certificates/rotation-view.js'
 import { type DebugPage, jsonPage } from './debug-server.js'
@@ -223,5 +223,17 @@ function objectsPage(snapshot: Snapshot | undefined): unknown {
   const objects = allKinds().flatMap((kind): readonly MeshObject[] => snapshot?.list(kind) ?? [])
   return {
     objects: objects.map((object) => ({ ...objectRef(object), generation: object.metadata.generation })),
+  }
+}
+
+/** The sidecars of this replica, and those that have not confirmed their configuration: all of them while policies are being computed. */
+export function connectedSidecars(
+  host: Pick<DriverHost, 'report'>,
+  { settled }: Pick<MeshCatalog, 'settled'>,
+): ConnectedSidecars {
+  const connected = host.report().proxies.filter((proxy) => proxy.connected)
+  return {
+    count: connected.length,
+    unconfirmed: connected.filter(({ state }) => !settled || state !== 'applied').map(({ name }) => name),
   }
 }

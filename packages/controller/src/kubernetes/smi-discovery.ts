@@ -2,7 +2,14 @@ import { type Clock, pause } from '@osm-ts/core'
 import type { KubernetesApi } from '@osm-ts/kubernetes'
 
 import type { Attachment } from '../options.js'
-import { smiVersions } from '../smi-versions.js'
+
+/** SMI kinds and the versions that are read: what `/smi/version` answers. */
+export const smiVersions = Object.freeze({
+  HTTPRouteGroup: 'specs.smi-spec.io/v1alpha4',
+  TCPRoute: 'specs.smi-spec.io/v1alpha4',
+  TrafficTarget: 'access.smi-spec.io/v1alpha3',
+  TrafficSplit: 'split.smi-spec.io/v1alpha4',
+})
 
 const PERIOD_MS = 2000
 

@@ -18,10 +18,8 @@ import { listen, replicaLimits } from '@osm-ts/program'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { domains, silent } from '../../test/controller-fixture.js'
-import { ALL_OBJECTS, toldObjects } from './awaited-objects.js'
-import { ownAddress } from './own-address.js'
-import { replicaName, replicaSubject } from './replica-name.js'
-import { parseReplicaReport, ReplicaReports, type ReplicaReport } from './replica-report.js'
+import { ownAddress, replicaName, replicaSubject } from './replica-name.js'
+import { parseReplicaReport, ReplicaReports, type ReplicaReport, ALL_OBJECTS, toldObjects } from './replica-report.js'
 import { REPORT_PATH, replicaServer } from './replica-server.js'
 import { reportToLeader } from './report-to-leader.js'
 

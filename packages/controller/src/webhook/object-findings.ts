@@ -12,3 +12,10 @@ export interface ObjectFindings {
 export function findingText({ field, message, code }: Problem): string {
   return `${field === undefined ? '' : `${field}: `}${message} [${code}]`
 }
+
+/** What becomes of an object. */
+export interface AdmissionVerdict {
+  /** Why it is refused; empty lets it pass. */
+  readonly denials: readonly string[]
+  readonly warnings: readonly string[]
+}

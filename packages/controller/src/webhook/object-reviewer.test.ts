@@ -28,7 +28,7 @@ import {
   warned,
 } from '../../test/admission-cases.js'
 import { startedDriver } from '../../test/started-driver.js'
-import type { AdmissionVerdict } from './admission-verdict.js'
+import type { AdmissionVerdict } from './object-findings.js'
 import { ObjectReviewer } from './object-reviewer.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })

@@ -18,10 +18,9 @@ import { type AdmissionObject, type AdmissionRequest, isAdmissionObject } from '
 import type { Driver } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'
-import type { AdmissionVerdict } from './admission-verdict.js'
 import { type DenialOptions, flagRules, isDenied } from './admission-rules.js'
 import { type MeshConfigReviewOptions, reviewMeshConfig } from './mesh-config-review.js'
-import { findingText, type ObjectFindings } from './object-findings.js'
+import { type AdmissionVerdict, findingText, type ObjectFindings } from './object-findings.js'
 
 /** What objects are reviewed with. */
 export interface ObjectReviewerOptions extends DenialOptions, MeshConfigReviewOptions {

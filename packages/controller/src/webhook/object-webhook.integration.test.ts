@@ -14,7 +14,7 @@ import {
 } from '@osm-ts/core'
 import { listen, type ServingKey, webhookLimits, type WebhookServer } from '@osm-ts/program'
 
-import type { AdmissionVerdict } from './admission-verdict.js'
+import type { AdmissionVerdict } from './object-findings.js'
 import { MAX_REVIEW_OCTETS, objectWebhook } from './object-webhook.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })

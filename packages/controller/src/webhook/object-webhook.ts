@@ -1,7 +1,7 @@
 import { allKinds, kindDefinitions, type Metrics, type ProcessLogger, writtenKind } from '@osm-ts/core'
 import { type AdmissionAnswer, type ServingKey, type WebhookServer, webhookServer } from '@osm-ts/program'
 
-import type { AdmissionVerdict } from './admission-verdict.js'
+import type { AdmissionVerdict } from './object-findings.js'
 import type { ObjectReviewer } from './object-reviewer.js'
 
 /** What the webhook serves with. */
