@@ -1,7 +1,7 @@
 import { exceededJsonBound } from '../../packages/program/src/admission/json-depth.js'
 import { readAdmissionReview, writeAdmissionReview } from '../../packages/program/src/admission/admission-review.js'
 import { resolveMeshConfig, withoutSecrets } from '../../packages/core/src/config/index.js'
-import { DriverRegistry } from '../../packages/core/src/drivers/index.js'
+import { DriverRegistry } from '../../packages/core/src/drivers/registry.js'
 import { parseMeshDomains } from '../../packages/core/src/identity/index.js'
 import { SnapshotBuilder } from '../../packages/core/src/snapshot/index.js'
 import { ObjectDecoder, SpecRules } from '../../packages/core/src/spec/index.js'

@@ -1,4 +1,4 @@
-import { pemCertificates } from '../../packages/core/src/certificates/pem.js'
+import { pemCertificates } from '../../packages/core/src/certificates/certificate.js'
 import { PeerVerifier, type VerifiedPeer } from '../../packages/core/src/certificates/verify.js'
 import { parseMeshDomains, spiffeIdOf } from '../../packages/core/src/identity/index.js'
 import { readClientCredential } from '../../packages/core/src/secrets/client-credential.js'

@@ -3,14 +3,40 @@ export * from './catalog/index.js'
 export * from './certificates/index.js'
 export * from './config/index.js'
 export * from './dashboard/index.js'
-export * from './drivers/index.js'
+export { unsupportedFields, type UnsupportedField } from './drivers/unsupported-fields.js'
+export { driverConfigCheck, type DriverConfigCheck } from './drivers/config-check.js'
+export type {
+  DriverFacts,
+  DriverOrigin,
+  DriverProcessState,
+  DriverRefusal,
+  DriverState,
+  FailurePolicy,
+} from './drivers/driver-facts.js'
+export { type ControlPlaneStart, type DriverStateSources, driverStates } from './drivers/driver-states.js'
+export { DriverRegistry } from './drivers/registry.js'
 export * from './endpoints/index.js'
-export * from './explicit/index.js'
+export {
+  type ListeningMachine,
+  type MachineClaims,
+  type MachineListeners,
+  machineListeners,
+} from './explicit/machine-listeners.js'
+export { inboundKeys, openedKeys, servedPorts } from './explicit/served-ports.js'
+export {
+  environmentName,
+  firstOfVariable,
+  type TcpServicePort,
+  tcpServicePorts,
+  tcpVariable,
+} from './explicit/tcp-service-ports.js'
 export * from './host/index.js'
 export * from './identity/index.js'
 export * from './machines/index.js'
-export * from './messaging/index.js'
-export * from './observability/index.js'
+export { Broker, OVERFLOW_TOPIC, SUBSCRIPTION_CAPACITY } from './messaging/broker.js'
+export { type LogLevel, type ProcessLogger, createLogger, countErrorCodes } from './observability/logger.js'
+export { BLOCK_MS, LoopWatch, type LoopWatchOptions } from './observability/loop-watch.js'
+export { MAX_SERIES_PER_METRIC, Metrics } from './observability/metrics.js'
 export * from './problem.js'
 export * from './proxies/index.js'
 export * from './secrets/index.js'

@@ -4,11 +4,10 @@ import { OsmError } from '@osm-ts/driver-api'
 
 import type { CaMaterial } from './ca-store.js'
 import type { SignedLeaf, SigningRequest } from './certificate-provider.js'
-import { Certificate, type RootCertificate } from './certificate.js'
+import { Certificate, pemCertificates, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
 import { generateKeyPairFor, type KeySpec } from './key-pair.js'
 import type { Authority } from './kinds.js'
-import { pemCertificates } from './pem.js'
 import { addressOctets, LeafWriter, writeRoot } from './x509.js'
 import { issuerFieldsOf } from './x509-fragments.js'
 

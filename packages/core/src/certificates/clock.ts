@@ -1,3 +1,5 @@
+import { onAbort } from '@osm-ts/driver-api/toolkit'
+
 /** Time as the certificate manager sees it. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -17,3 +19,17 @@ export const systemClock: Clock = Object.freeze({
     return () => clearTimeout(timer)
   },
 })
+
+/** Waits; ends at once when the signal aborts. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(() => {
+      letGo()
+      resolve()
+    }, delayMs)
+    const letGo = onAbort(signal, () => {
+      cancel()
+      resolve()
+    })
+  })
+}

@@ -28,6 +28,7 @@ export {
   Certificate,
   type CertificateFields,
   type ControlPlaneCertificate,
+  pemCertificates,
   type ProxyCertificate,
   type RootCertificate,
   type ServiceCertificate,
@@ -42,7 +43,6 @@ export { issueLeaf, signingRequest } from './issue-leaf.js'
 export { generateKeyPairFor, type KeyAlgorithm, type KeyPair, type KeySpec } from './key-pair.js'
 export { authorityOf, AUTHORITIES, type Authority, type CertificateKind, type LeafKind } from './kinds.js'
 export { MeshCertificateManager, type CertificateManagerOptions } from './mesh-certificate-manager.js'
-export { pemCertificates } from './pem.js'
 export { RootBundle } from './root-bundle.js'
 export { TresorProvider, type TresorOptions } from './tresor-provider.js'
 export { PeerVerifier, type PeerVerifierOptions, type VerifiedPeer } from './verify.js'

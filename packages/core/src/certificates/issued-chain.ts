@@ -6,10 +6,9 @@ import { ipOctets } from '@osm-ts/driver-api/toolkit'
 import { quoted } from '../identity/dns-name.js'
 import { type AlternativeNames, commonNamesOf, readAlternativeNames } from './certificate-names.js'
 import type { SignedLeaf, SigningRequest } from './certificate-provider.js'
-import { Certificate, type RootCertificate } from './certificate.js'
+import { Certificate, pemCertificates, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
 import { forbiddenName } from './name-constraints.js'
-import { pemCertificates } from './pem.js'
 
 /** What an authority outside the process has sent, and what it is compared with. */
 export interface IssuedChain {

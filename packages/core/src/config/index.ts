@@ -2,7 +2,7 @@ export { MeshConfigurator, type ConfigChange, type ConfiguratorOptions } from '.
 export { formatDuration, parseDuration } from './duration.js'
 export { configErrorCodes, type ConfigErrorCode } from './error-codes.js'
 export type { SettingsOrigin } from './findings.js'
-export { meshConfigView } from './mesh-config-view.js'
+export { meshConfigView, withoutSecrets } from './mesh-config-view.js'
 export * from './mesh-config.js'
 export { isOlderProxy } from './proxy-version.js'
 export { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
@@ -15,4 +15,3 @@ export {
   sidecarImage,
   type SidecarOS,
 } from './sidecar-images.js'
-export { withoutSecrets } from './without-secrets.js'

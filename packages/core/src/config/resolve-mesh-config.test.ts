@@ -4,7 +4,7 @@ import { ObjectDecoder, readObjects, type KindMap } from '../spec/index.js'
 import { standalonePreset, type ConfigEnvironment, type MeshConfig } from './mesh-config.js'
 import { resolveMeshConfig } from './resolve-mesh-config.js'
 import { allowedClasses, driverConfig, initContainerImage, proxyServerPort, sidecarImage } from './sidecar-images.js'
-import { withoutSecrets } from './without-secrets.js'
+import { withoutSecrets } from './mesh-config-view.js'
 
 const decoder = new ObjectDecoder()
 const head = 'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config }\n'

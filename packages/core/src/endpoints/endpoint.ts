@@ -140,3 +140,14 @@ export function sortedNames<T extends MeshService>(names: Iterable<T>): readonly
   for (const name of names) found.set(nameKey(name), name)
   return [...found.values()].sort(compareNames)
 }
+
+/** Labels that nodes have, and pods of nodes since Kubernetes 1.35. */
+const regionLabel = 'topology.kubernetes.io/region'
+const zoneLabel = 'topology.kubernetes.io/zone'
+
+/** Where a workload runs, by its labels; what an endpoint slice says of the zone holds before them. */
+export function localityOf(labels: Readonly<Record<string, string>> | undefined, zoneOfSlice?: string): Locality {
+  const { [regionLabel]: region = '', [zoneLabel]: labelled = '' } = labels ?? {}
+  const zone = zoneOfSlice ?? labelled
+  return region === '' && zone === '' ? unknownLocality : { region, zone, subZone: '' }
+}

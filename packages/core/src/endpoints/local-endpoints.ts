@@ -5,8 +5,7 @@ import { type DialledPort, dialledPorts } from '../spec/dialled-ports.js'
 import type { KindMap } from '../spec/objects.js'
 import type { ServicePort } from '../spec/schema/core-v1.js'
 import type { WorkloadPort } from '../spec/schema/workload.js'
-import type { Endpoint } from './endpoint.js'
-import { localityOf } from './locality.js'
+import { type Endpoint, localityOf } from './endpoint.js'
 
 /** A service as it is asked for: the name may be `<hostname>.<service>` for one instance of a headless service. */
 export interface ServiceQuery {

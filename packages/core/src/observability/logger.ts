@@ -1,4 +1,4 @@
-import type { Logger } from '@osm-ts/driver-api'
+import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 import { type DestinationStream, pino } from 'pino'
 import { Listeners } from '@osm-ts/driver-api/toolkit'
 
@@ -79,4 +79,10 @@ export function createLogger(component: string, level: LogLevel, destination?: D
 
 function pinoLevel(level: LogLevel): string {
   return level === 'disabled' ? 'silent' : level
+}
+
+/** Counts warnings and errors of a program by their code, for as long as the program runs. */
+export function countErrorCodes(logger: ProcessLogger, metrics: DriverMetrics): void {
+  const codes = metrics.counter('osm_error_err_code_count', 'Warnings and errors by their code', ['err_code'])
+  logger.onErrorCode((code) => codes.inc({ err_code: code }))
 }

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 
 import type { Credential } from '@osm-ts/driver-api'
 
-import { pemCertificates } from '../certificates/pem.js'
+import { pemCertificates } from '../certificates/certificate.js'
 
 /** Keys of the data of a Secret of type kubernetes.io/tls, with the roots of the other side beside. */
 const CHAIN = 'tls.crt'

@@ -1,5 +1,14 @@
-import { switchWords } from './annotation-switch.js'
 import type { MeshObject } from './objects.js'
+
+/** How a switch is written in an annotation, in lower case: the words that OSM reads. */
+export const switchWords: ReadonlyMap<string, boolean> = new Map([
+  ['enabled', true],
+  ['yes', true],
+  ['true', true],
+  ['disabled', false],
+  ['no', false],
+  ['false', false],
+])
 
 /** Annotation of a Service, or of a namespace for all of its Services: whether the mesh carries calls of the addresses of pods. */
 export const POD_ADDRESSES = 'openservicemesh.io/pod-addresses'

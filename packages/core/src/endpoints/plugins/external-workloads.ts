@@ -6,7 +6,7 @@ import type { Problem } from '../../problem.js'
 import type { Snapshot } from '../../snapshot/snapshot.js'
 import { isAddress } from '../../spec/addresses.js'
 import type { EndpointsErrorCode } from '../error-codes.js'
-import { localityOf } from '../locality.js'
+import { localityOf } from '../endpoint.js'
 import type { AnswerFault } from './check-answer.js'
 import { PluginEndpointsProvider, type PluginEndpointsOptions } from './plugin-endpoints-provider.js'
 

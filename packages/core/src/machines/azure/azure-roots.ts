@@ -4,7 +4,7 @@ import { rootCertificates } from 'node:tls'
 import { OsmError } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { pemCertificates } from '../../certificates/pem.js'
+import { pemCertificates } from '../../certificates/certificate.js'
 import type { MachineErrorCode } from '../errors.js'
 
 /** Roots below which the metadata service of Azure has its certificates, by SHA-256 of each. Node.js comes with them. */

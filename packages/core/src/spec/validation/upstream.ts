@@ -5,7 +5,6 @@ import { parseDuration } from '../../config/duration.js'
 import { formatObjectRef } from '../../problem.js'
 import { isDnsSubdomain } from '../../identity/index.js'
 import { objectRef, type KindMap } from '../objects.js'
-import { misplacedRetry } from '../retry-namespace.js'
 import { serviceHostName, serviceOfHost } from '../service-names.js'
 import {
   badDuration,
@@ -205,4 +204,10 @@ function unknownDestination(
   return named.some(({ metadata }) => name === '*' || metadata.name === name)
     ? undefined
     : doubt('OSM_SPEC_REFERENCE', field, `no Service is meant by ${namespace}/${name}`)
+}
+
+/** Says that a Retry is ignored because it is not in the namespace of its source, and what to do. */
+export function misplacedRetry(source: string, own: string): string {
+  const named = JSON.stringify(source)
+  return `is ${named}, but the Retry is in ${JSON.stringify(own)} and is ignored: set metadata.namespace to ${named}`
 }

@@ -2,8 +2,7 @@ import { Writable } from 'node:stream'
 
 import { expect, it } from '@jest/globals'
 
-import { countErrorCodes } from './count-error-codes.js'
-import { createLogger } from './logger.js'
+import { countErrorCodes, createLogger } from './logger.js'
 import { Metrics } from './metrics.js'
 
 it('counts warnings and errors by their code, whatever is logged', async () => {

@@ -1,1 +1,0 @@
-export { Broker, OVERFLOW_TOPIC, SUBSCRIPTION_CAPACITY } from './broker.js'
