@@ -13,8 +13,7 @@ import {
   validateProxyObservation,
   validateSidecarPatch,
 } from '../../packages/driver-api/src/validate-driver-data.js'
-import { readDeclaration } from '../../packages/driver-process/src/host/declaration.js'
-import { parseDocument } from '../../packages/driver-process/src/host/parse-document.js'
+import { parseDocument, readDeclaration } from '../../packages/driver-process/src/host/declaration.js'
 import { readDriverList } from '../../packages/driver-process/src/load/driver-list.js'
 import { readPackageManifest } from '../../packages/driver-process/src/load/package-manifest.js'
 import { fromServiceError } from '../../packages/driver-process/src/wire/failure.js'

@@ -20,7 +20,7 @@ import { formatFieldPath, parseFieldPath } from '../../packages/core/src/spec/fi
 import { coversRange, parseIpRange } from '../../packages/core/src/spec/ip-range.js'
 import { serviceHostName, serviceOfHost, splitApexName } from '../../packages/core/src/spec/service-names.js'
 import { parseIpRange as parseInterceptedRange } from '../../packages/interception/src/ip-range.js'
-import { isHostOf } from '../../packages/oracle/src/host-pattern.js'
+import { isHostOf } from '../../packages/oracle/src/mesh-names.js'
 import { formatIpv4Range, parseIpv4Range } from '../../packages/standalone/src/netns/ipv4-range.js'
 import { type FuzzTarget, hasCode, invariant, outcomeOf, textOf } from '../fuzz-target.js'
 

@@ -1,3 +1,2 @@
-export { createEnvoyDriver } from './driver.js'
-export { envoyErrorCodes, type EnvoyErrorCode } from './errors.js'
+export { createEnvoyDriver, type EnvoyErrorCode, envoyErrorCodes } from './driver.js'
 export { Translator } from './translate/translator.js'

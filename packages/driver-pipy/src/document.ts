@@ -3,7 +3,7 @@ import type { PartLookup, ProxyPart, Refusal } from '@osm-ts/driver-api/policy'
 
 import { EncodedConfig, type EncodedDocument } from './config/document.js'
 import { byKey, type CredentialNeed, type CredentialsByKey } from './config/further-credentials.js'
-import { RegexTables } from './regex/regex-tables.js'
+import { RegexTables } from './translate/policy-reader.js'
 import { translate } from './translate/translate.js'
 
 /** What a worker is to do by its policy. Holds no secret. */

@@ -1,7 +1,7 @@
 import type { ControllerContext, Driver, StartedDriver } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { serveHealth } from '@osm-ts/driver-api/toolkit'
 
-import { configSchema } from './bootstrap/driver-config.js'
 import { patch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import type { Codebase } from './codebase/codebase.js'
@@ -9,6 +9,14 @@ import { readCodebase } from './codebase/read-codebase.js'
 import { type DocumentMaker, documentMaker } from './document.js'
 import { DebugPages } from './server/debug-pages.js'
 import { RepoServer } from './server/repo-server.js'
+
+/** JSON Schema of `sidecarDrivers[].config` for class pipy. */
+const configSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  additionalProperties: false,
+  properties: {},
+} as const satisfies { readonly [key: string]: JsonValue }
 
 /** The driver of sidecar class `pipy`. */
 export function createPipyDriver(): Driver {

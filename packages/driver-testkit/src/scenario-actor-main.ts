@@ -2,8 +2,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
 
-import { Connections } from './actor/connections.js'
-import { perform } from './actor/perform.js'
+import { Connections, perform } from './actor/connections.js'
 import type { Answered, App, Asked, Certificate, Hello } from './actor/protocol.js'
 import { createApp, listen } from './actor/servers.js'
 

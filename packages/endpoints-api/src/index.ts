@@ -1,5 +1,4 @@
 export type { Instance, InstancePort, InstanceSidecar, InstanceLocality, InstanceNetwork } from './instance.js'
-export type { JsonObject, JsonValue } from './json.js'
 export type { ProviderAnswer, ServiceInstances, ServiceName } from './answer.js'
 export type {
   CustomResource,
@@ -8,6 +7,8 @@ export type {
   ResourceRef,
   ResourceStatus,
   Resources,
+  JsonObject,
+  JsonValue,
 } from './resource.js'
 export {
   ENDPOINTS_CONTRACT_VERSION,

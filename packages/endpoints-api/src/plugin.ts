@@ -1,6 +1,5 @@
 import type { ProviderAnswer } from './answer.js'
-import type { JsonObject } from './json.js'
-import type { ResourceKind, ResourceRef, ResourceStatus, Resources } from './resource.js'
+import type { ResourceKind, ResourceRef, ResourceStatus, Resources, JsonObject } from './resource.js'
 
 /** Version of this contract. */
 export const ENDPOINTS_CONTRACT_VERSION = 1

@@ -1,4 +1,10 @@
-import type { JsonObject } from './json.js'
+/** A value that JSON can represent. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: JsonValue
+}
 
 /** A kind of custom resource that a provider owns. */
 export interface ResourceKind {

@@ -1,9 +1,21 @@
 import type { Instance, ProviderAnswer, ServiceInstances, ServiceName } from '@osm-ts/endpoints-api'
 
-import { isRefused } from './cloud.js'
-import type { Outcome } from './outcome.js'
+import { type CloudInstance, isRefused } from './cloud.js'
 import type { ReadResource } from './read-resources.js'
+import type { ResolveFailure } from './resolve-failure.js'
 import { instanceOf, serviceOf } from './service-spec.js'
+
+/** What is known of a selector. */
+export interface Outcome {
+  /** Of the last time it was resolved; undefined if it never was. */
+  readonly instances: readonly CloudInstance[] | undefined
+  /** Why the last attempt failed. */
+  readonly failure: ResolveFailure | undefined
+  /** When it was resolved last, in milliseconds since 1970; undefined if it never was. */
+  readonly resolvedAt: number | undefined
+  /** Calls of the last attempt. */
+  readonly calls: number
+}
 
 /** What the provider announces: each service with the machines of all objects that name it. Of objects that select the same machine the first counts. */
 export function answerOf<S>(

@@ -3,10 +3,9 @@ import type { CustomResource, ProviderContext } from '@osm-ts/endpoints-api'
 import type { CallMeter } from './call-meter.js'
 import type { Clock } from './clock.js'
 import { isRefused, type Cloud, type Selector } from './cloud.js'
-import { answerOf } from './answer-of.js'
+import { answerOf, type Outcome } from './answer-of.js'
 import { ResolveFailure } from './resolve-failure.js'
 import { limitSelectors, type ReadResource } from './read-resources.js'
-import type { Outcome } from './outcome.js'
 import { statusOf } from './status-of.js'
 
 /** How often a provider asks. */

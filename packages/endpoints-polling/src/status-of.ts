@@ -1,7 +1,7 @@
 import type { ResourceStatus } from '@osm-ts/endpoints-api'
 
 import { isRefused } from './cloud.js'
-import type { Outcome } from './outcome.js'
+import type { Outcome } from './answer-of.js'
 import type { ReadResource } from './read-resources.js'
 
 /** Addresses in a status, for people. */

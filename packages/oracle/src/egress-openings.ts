@@ -1,9 +1,8 @@
 import { isAddress, isSingle } from './addresses.js'
 import { isMeshAddress, isMeshDomain, serviceNamed } from './mesh-names.js'
 import { isHeard, nearness } from './consent.js'
-import { type Known, type Objects, type Ref, shown } from './objects.js'
+import { type Known, type Objects, type Ref, type Rule, shown } from './objects.js'
 import { type ReferencedMatch, referencedMatches } from './route-groups.js'
-import type { Rule } from './rule.js'
 import { isServed, protocolOf } from './services.js'
 
 /** Stands for every host and every address. */

@@ -1,9 +1,8 @@
 import { isInRange } from './addresses.js'
 import { ANY, type EgressOpening, openingsOn } from './egress-openings.js'
-import { isHostOf } from './host-pattern.js'
-import { type Objects, type Ref, shown } from './objects.js'
+import { isHostOf } from './mesh-names.js'
+import { type Objects, type Ref, type Rule, shown } from './objects.js'
 import { type HttpRequest, isAbout } from './route-match.js'
-import type { Rule } from './rule.js'
 
 /** What the oracle is asked about a destination outside the mesh: may this caller reach it? */
 export type EgressQuestion = {

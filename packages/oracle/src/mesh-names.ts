@@ -71,3 +71,9 @@ function withoutDomain(host: string, clusterDomain: string): string {
   const ending = endings.toReversed().find((each) => host.endsWith(each))
   return ending === undefined ? host : host.slice(0, -ending.length)
 }
+
+/** Whether a host is the one named, or below it where the name starts with `*.`. Both are in lower case. */
+export function isHostOf(named: string, host: string): boolean {
+  if (named === host) return true
+  return named.startsWith('*.') && host.endsWith(named.slice(1)) && host.length > named.length - 1
+}

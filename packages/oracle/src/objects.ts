@@ -197,3 +197,10 @@ export function shown({ namespace, name }: Ref): string {
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
+
+/** A place in an object that decides. */
+export interface Rule extends Ref {
+  readonly kind: KnownKind
+  /** Path inside the object. */
+  readonly field: string
+}

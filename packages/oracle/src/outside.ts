@@ -1,9 +1,8 @@
 import { isInRange } from './addresses.js'
-import { isHostOf } from './host-pattern.js'
-import { type AccessBackend, type Known, type Objects, type Ref, shown } from './objects.js'
+import { isHostOf } from './mesh-names.js'
+import { type AccessBackend, type Known, type Objects, type Ref, type Rule, shown } from './objects.js'
 import { type ReferencedMatch, referencedMatches } from './route-groups.js'
 import { type HttpRequest, letsIn, type ReadRequest } from './route-match.js'
-import type { Rule } from './rule.js'
 import { workloadsOf } from './services.js'
 
 /** Somebody without a sidecar, by what the mesh can see of him. */

@@ -1,6 +1,5 @@
-import type { HttpMatch, MatchReference, Objects } from './objects.js'
+import type { HttpMatch, MatchReference, Objects, Rule } from './objects.js'
 import { isUsable, matchesByName } from './route-match.js'
-import type { Rule } from './rule.js'
 
 const GROUP_OF_ROUTES = 'specs.smi-spec.io'
 

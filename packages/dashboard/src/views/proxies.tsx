@@ -1,10 +1,9 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-import type { ShownProxy } from '../api.js'
+import { isTroubled, type ShownProxy } from '../api.js'
 import { ask, type Asked } from '../ask.js'
 import type { PolicyDocument } from '../compare-policies.js'
-import { isTroubled } from '../troubled.js'
 import { Comparison, type SeenVersion } from './comparison.js'
 import { FilterBar, Mark, objectText, Table, Waiting } from './parts.js'
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 
-import type { ShownProxy, Topology, TopologyEdge, TopologyNode } from '../api.js'
+import { isTroubled, type ShownProxy, type Topology, type TopologyEdge, type TopologyNode } from '../api.js'
 import {
   filterTopology,
   layOut,
@@ -13,7 +13,6 @@ import {
 } from '../layout.js'
 import type { LiveMesh } from '../live-mesh.js'
 import { type ArrowTraffic, rateText, trafficOn, trafficText } from '../traffic.js'
-import { isTroubled } from '../troubled.js'
 import { FilterBar, Table, Waiting } from './parts.js'
 
 /** Who may call whom: a picture, and the same as a table. */

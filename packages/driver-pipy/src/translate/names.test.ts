@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import type { Part, PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
-import { RegexTables } from '../regex/regex-tables.js'
 import { namesOf } from './names.js'
-import { PolicyReader } from './policy-reader.js'
+import { PolicyReader, RegexTables } from './policy-reader.js'
 
 const golden = new URL('../../../core/src/catalog/testdata/out/local-dns.json', import.meta.url)
 

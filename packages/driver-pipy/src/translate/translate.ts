@@ -3,7 +3,6 @@ import type { MeshPart, PartLookup, ProxyPart, Refusal, TlsVersion, TrustPart } 
 
 import type { CredentialNeed } from '../config/further-credentials.js'
 import type { PipyConfig } from '../config/types.js'
-import { RegexTables } from '../regex/regex-tables.js'
 import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
 import { CredentialNeeds } from './credential-needs.js'
@@ -11,11 +10,10 @@ import { logFormat } from './log-format.js'
 import { namesOf } from './names.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
-import { remoteLogOf } from './remote-log.js'
+import { remoteLogOf, tracingOf } from './telemetry.js'
 import { servedPorts } from './served.js'
-import { tracingOf } from './tracing.js'
 import { upstreams } from './upstreams.js'
-import { PolicyReader } from './policy-reader.js'
+import { PolicyReader, RegexTables } from './policy-reader.js'
 
 /** What a proxy is to do, and what of its policy it can't do. */
 export interface Translation {

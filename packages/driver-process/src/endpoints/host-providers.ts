@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { type BackoffLimits, backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { sleepUnlessAborted } from '../host/sleep-unless-aborted.js'
+import { sleepUnlessAborted } from '../host/child-process.js'
 import { hostProgram } from '../load/host-drivers.js'
 import { copyVerified } from '../load/package-integrity.js'
 import type { ProviderEntry } from './provider-list.js'

@@ -10,8 +10,7 @@ import {
   type ResourceStatus,
 } from '@osm-ts/endpoints-api'
 
-import { runChildProcess, type RunningChild } from '../host/child-process.js'
-import { sleepUnlessAborted } from '../host/sleep-unless-aborted.js'
+import { runChildProcess, type RunningChild, sleepUnlessAborted } from '../host/child-process.js'
 import { processError } from '../wire/failure.js'
 import { isRecord } from '../wire/telemetry.js'
 import type { FromProvider, ProviderDeclaration, ToProvider } from './messages.js'

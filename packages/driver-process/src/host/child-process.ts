@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { setInterval } from 'node:timers'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import type { OsmError } from '@osm-ts/driver-api'
 
@@ -121,4 +122,10 @@ async function residentMb(pid: number | undefined): Promise<number | undefined> 
     // It has ended, or this system tells such things in another way.
     return undefined
   }
+}
+
+/** Waits without keeping the program alive. Resolves with false as soon as the signal aborts, else with true after the time. */
+export async function sleepUnlessAborted(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  await delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
+  return !signal.aborted
 }

@@ -3,7 +3,6 @@ import { capabilitiesForHost, isContractRange, requireContract } from '@osm-ts/d
 
 import { processError } from '../wire/failure.js'
 import type { Message } from '../wire/services.js'
-import { parseDocument } from './parse-document.js'
 
 /** What a driver is, without what it does. */
 export type DeclaredDriver = Pick<
@@ -52,4 +51,17 @@ export function readDeclaration(message: Message<'declaration'>, expected: strin
       expected,
     })
   return { ...(declared as Omit<DeclaredDriver, 'version'>), version } // checkDriver had nothing to say
+}
+
+/**
+ * A value that a driver sent.
+ *
+ * @throws OsmError with code `OSM_DRIVER_PROTOCOL`
+ */
+export function parseDocument(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (cause) {
+    throw processError('OSM_DRIVER_PROTOCOL', `the driver sent no JSON: ${String(cause)}`)
+  }
 }

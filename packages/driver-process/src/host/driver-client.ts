@@ -15,9 +15,8 @@ import { startContextMessage, type StartData } from '../wire/values.js'
 import { callStream, callUnary, connectTo, type Patience } from '../wire/calls.js'
 import { fromServiceError, processError } from '../wire/failure.js'
 import { driverService, type Message, type Method } from '../wire/services.js'
-import { type DeclaredDriver, readDeclaration } from './declaration.js'
+import { type DeclaredDriver, parseDocument, readDeclaration } from './declaration.js'
 import type { DriverLimits } from './limits.js'
-import { parseDocument } from './parse-document.js'
 
 /** A driver that was started. */
 export interface StartCall {

@@ -13,7 +13,7 @@ import { DriverClient, type StartCall } from './driver-client.js'
 import type { DriverEndpoint } from './endpoint.js'
 import { HostServer, type HostServerOptions } from './host-server.js'
 import type { DriverLimits } from './limits.js'
-import { sleepUnlessAborted } from './sleep-unless-aborted.js'
+import { sleepUnlessAborted } from './child-process.js'
 
 const UNANSWERED_PINGS = 2
 /** How long a process whose socket is gone may take to end. */

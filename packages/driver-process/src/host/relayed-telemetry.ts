@@ -3,7 +3,7 @@ import type { ControllerContext } from '@osm-ts/driver-api'
 import { processError } from '../wire/failure.js'
 import type { Message } from '../wire/services.js'
 import { isLogEntry, isMeasurement, isMetricDeclaration, type MetricDeclaration } from '../wire/telemetry.js'
-import { parseDocument } from './parse-document.js'
+import { parseDocument } from './declaration.js'
 
 /** Metrics that one driver may declare. */
 const MAX_METRICS = 200

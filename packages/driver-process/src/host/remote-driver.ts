@@ -22,7 +22,7 @@ import type { OpenEndpoint } from './endpoint.js'
 import { Generation } from './generation.js'
 import { relayHealth } from './health-relay.js'
 import { defaultLimits, type DriverLimits } from './limits.js'
-import { sleepUnlessAborted } from './sleep-unless-aborted.js'
+import { sleepUnlessAborted } from './child-process.js'
 import { RelayedTelemetry } from './relayed-telemetry.js'
 
 /** What a {@link RemoteDriver} is made from. */

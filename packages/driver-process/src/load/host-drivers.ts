@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 import type { Logger } from '@osm-ts/driver-api'
 
-import { sleepUnlessAborted } from '../host/sleep-unless-aborted.js'
+import { sleepUnlessAborted } from '../host/child-process.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'
 import { type DriverSink, loadDrivers } from './load-drivers.js'

@@ -8,7 +8,7 @@ import { type BackoffLimits, backoffMs, errorMessage } from '@osm-ts/driver-api/
 import { childEndpoint } from '../host/child-endpoint.js'
 import { type OpenEndpoint, socketEndpoint } from '../host/endpoint.js'
 import type { DriverLimits } from '../host/limits.js'
-import { sleepUnlessAborted } from '../host/sleep-unless-aborted.js'
+import { sleepUnlessAborted } from '../host/child-process.js'
 import { RemoteDriver, type RemoteDriverStatus } from '../host/remote-driver.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'

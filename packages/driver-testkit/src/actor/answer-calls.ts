@@ -1,7 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { Connections } from './connections.js'
-import { perform } from './perform.js'
+import { Connections, perform } from './connections.js'
 import type { Answered, Asked } from './protocol.js'
 
 /** Makes the calls that come as lines of JSON, as many at a time as come, and answers each by a line; ends with its input. */

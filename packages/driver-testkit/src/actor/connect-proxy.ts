@@ -1,7 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import type { Server } from 'node:net'
-
-import { connectTo, type Dial } from './names-of-proxies.js'
+import { connect, type Server, type Socket } from 'node:net'
 
 /** A proxy that makes a connection of each CONNECT request over HTTP/2 without TLS, to where the request says. It does not listen yet. */
 export function connectProxy(dial: Dial = connectTo): Server {
@@ -36,4 +34,13 @@ function targetOf(authority: string): { readonly host: string; readonly port: nu
   if (port === undefined) return undefined
   if (bracketed !== undefined) return { host: bracketed, port: Number(port) }
   return { host: plain, port: Number(port) }
+}
+
+/** Makes a connection for a proxy, and calls back once it is there. */
+export type Dial = (host: string, port: number, whenConnected: () => void) => Socket
+
+/** Connects to a host that a proxy is told: `local.test` is the loopback, `<name>.test` is `<name>.outside`, and others are what they are. */
+export function connectTo(host: string, port: number, whenConnected: () => void): Socket {
+  const real = host === 'local.test' ? '127.0.0.1' : host.replace(/\.test$/, '.outside')
+  return connect({ host: real, port }, whenConnected)
 }

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 
-import { failed, openSocket } from './calls.js'
+import { failed, openSocket, perform as performRequest } from './calls.js'
 import type { Call, CallAnswer } from './protocol.js'
 
 const SILENCE_MS = 3000
@@ -117,4 +117,9 @@ function upgraded(call: Extract<Call, { readonly kind: 'upgrade' }>, socket: Soc
     request.on('error', (error) => resolve({ ...failed(error), closed: true }))
     request.end()
   })
+}
+
+/** Does what is asked for, by the connections of one actor. Never rejects. */
+export function perform(call: Call, connections: Connections): Promise<CallAnswer> {
+  return call.kind === 'http' || call.kind === 'grpc' ? performRequest(call) : connections.perform(call)
 }

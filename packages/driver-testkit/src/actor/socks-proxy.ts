@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 
-import { connectTo, type Dial } from './names-of-proxies.js'
+import { connectTo, type Dial } from './connect-proxy.js'
 
 const VERSION = 5
 const NO_AUTHENTICATION = 0

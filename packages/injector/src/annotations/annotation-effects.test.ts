@@ -3,7 +3,7 @@ import { newProxyUUID } from '@osm-ts/core'
 
 import { annotated, namespaceOf, podOf, portsOf, requestOf, settingsOf } from '../../test/fixture.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
-import { annotations } from './annotation-names.js'
+import { annotations } from './annotation.js'
 
 type ReadAnnotation = Exclude<keyof typeof annotations, 'scrape' | 'scrapePort' | 'scrapePath'>
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { readSwitch } from './enabled.js'
-import { readInterfaces, readIpRanges, readPorts } from './lists.js'
+import { readInterfaces, readIpRanges, readPorts, readSwitch } from './values.js'
 import { mergeResources, readResources } from './resources.js'
 
 const name = 'openservicemesh.io/example'

@@ -1,7 +1,6 @@
 import type { Resources } from '@osm-ts/driver-api'
 
-import { annotationError, type AnnotationOwner, shown } from './annotation-error.js'
-import { annotations } from './annotation-names.js'
+import { annotationError, type AnnotationOwner, annotations, shown } from './annotation.js'
 
 const SIDES = ['limits', 'requests'] as const
 const RESOURCES = ['cpu', 'memory', 'storage', 'ephemeral-storage'] as const

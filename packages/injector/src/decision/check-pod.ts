@@ -2,11 +2,11 @@ import { sidecarContainerNames } from '@osm-ts/kubernetes'
 import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import type { JsonValue } from '@osm-ts/driver-api/policy'
 
-import { annotations } from '../annotations/annotation-names.js'
+import { annotations } from '../annotations/annotation.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { isList, type JsonObject, objectOf, textOf } from '../json/json.js'
 import type { Pod } from '../pod/pod.js'
-import { BOOTSTRAP_VOLUME, CONTAINER_LISTS, INIT_CONTAINER } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, CONTAINER_LISTS, INIT_CONTAINER } from '../sidecar/sidecar-container.js'
 
 const RESERVED_NAMES: ReadonlySet<unknown> = new Set([INIT_CONTAINER, sidecarContainerNames.reserved])
 

@@ -2,7 +2,7 @@ import { allowedClasses, type DriverRegistry, type MeshConfig } from '@osm-ts/co
 import { sidecarClassAnnotation } from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'
 
-import { shown } from '../annotations/annotation-error.js'
+import { shown } from '../annotations/annotation.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { DriverFault } from './driver-fault.js'
 

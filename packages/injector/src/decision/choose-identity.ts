@@ -1,8 +1,7 @@
 import { OsmError, type Capabilities } from '@osm-ts/driver-api'
 import { ownValue } from '@osm-ts/driver-api/toolkit'
 
-import { annotationError, shown } from '../annotations/annotation-error.js'
-import { annotations } from '../annotations/annotation-names.js'
+import { annotationError, annotations, shown } from '../annotations/annotation.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import type { WorkloadApi } from '../sidecar/workload-api.js'
 

@@ -1,7 +1,7 @@
 import { ignoreLabel, monitoredByLabel } from '@osm-ts/kubernetes'
 
-import { annotations } from '../annotations/annotation-names.js'
-import { readSwitch } from '../annotations/enabled.js'
+import { annotations } from '../annotations/annotation.js'
+import { readSwitch } from '../annotations/values.js'
 import type { PodHead } from '../pod/pod.js'
 import type { InjectionSettings, NamespaceFacts } from '../inject/settings.js'
 

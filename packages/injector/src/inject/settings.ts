@@ -1,6 +1,7 @@
 import type { ConfigEnvironment, DriverRegistry, IpFamilies, MeshConfig, MeshDomains } from '@osm-ts/core'
 import type { InjectorContext, MeshConfigView } from '@osm-ts/driver-api'
 
+import type { JsonObject } from '../json/json.js'
 import type { WorkloadApi } from '../sidecar/workload-api.js'
 
 /** What injection goes by, the same for all pods until the MeshConfig changes. */
@@ -37,4 +38,12 @@ export interface NamespaceFacts {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
+}
+
+/** A pod to be looked at. */
+export interface InjectionRequest {
+  readonly pod: JsonObject
+  readonly namespace: NamespaceFacts
+  readonly dryRun: boolean
+  readonly signal: AbortSignal
 }

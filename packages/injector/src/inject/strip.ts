@@ -10,7 +10,7 @@ import {
 
 import type { Container, Pod } from '../pod/pod.js'
 import { restoreProbes } from '../probes/restore-probes.js'
-import { BOOTSTRAP_VOLUME, INIT_CONTAINER } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, INIT_CONTAINER } from '../sidecar/sidecar-container.js'
 
 /** A pod that was injected before, as it was without that. */
 export interface StrippedPod {

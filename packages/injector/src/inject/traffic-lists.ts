@@ -2,8 +2,8 @@ import type { MeshConfig } from '@osm-ts/core'
 import type { InjectorContext } from '@osm-ts/driver-api'
 import { parseIpRange } from '@osm-ts/interception'
 
-import { annotations } from '../annotations/annotation-names.js'
-import { readInterfaces, readIpRanges, readPorts } from '../annotations/lists.js'
+import { annotations } from '../annotations/annotation.js'
+import { readInterfaces, readIpRanges, readPorts } from '../annotations/values.js'
 
 /** Traffic that bypasses the sidecar. */
 export type TrafficLists = Pick<

@@ -11,7 +11,7 @@ import {
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import type { JsonObject } from '../json/json.js'
-import { INIT_CONTAINER } from './names.js'
+import { INIT_CONTAINER } from './sidecar-container.js'
 import { ContainerValues, fieldRef, literal } from './values.js'
 
 /** Texts of init containers. Pods without annotations of their own have the same, so that the last one is kept. */

@@ -1,8 +1,15 @@
 import type { LocalScenarioRunner } from '../../scenarios/local/local-scenario-runner.js'
-import type { Scenario } from '../../scenarios/format.js'
+import type { LocalMode, Scenario } from '../../scenarios/format.js'
 import { type ScenarioCase, ScenarioRun } from '../../scenarios/scenario-run.js'
-import type { Check } from '../check.js'
-import { needsOfLevel1, TIME_LIMIT_MS } from './limits.js'
+import type { Check, Need } from '../check.js'
+
+/** More than all that one check waits for may take together, in milliseconds: each wait has its own bound and says what it was for. */
+export const TIME_LIMIT_MS = 300_000
+
+/** What a driver needs so that its proxy can be tried on one machine. */
+export function needsOfLevel1(mode: LocalMode): readonly Need[] {
+  return ['standalone', `mode:${mode}`]
+}
 
 /** A check for each step of each scenario; for each feature that a scenario needs and the driver lacks, that this is reported. */
 export function scenarioChecks(scenarios: readonly Scenario[], runner: LocalScenarioRunner): readonly Check[] {

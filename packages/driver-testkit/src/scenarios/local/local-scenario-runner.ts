@@ -4,7 +4,7 @@ import type { Capabilities } from '@osm-ts/driver-api'
 import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
 import { errorMessage, eventually } from '@osm-ts/driver-api/toolkit'
 
-import { perform } from '../../actor/perform.js'
+import { perform } from '../../actor/connections.js'
 import type { Call, CallAnswer, Target } from '../../actor/protocol.js'
 import { testAuthority } from '../../test-certificates.js'
 import { Actors } from '../actors.js'

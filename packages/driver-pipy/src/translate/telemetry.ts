@@ -31,3 +31,10 @@ export function remoteLogOf(
     },
   }
 }
+
+/** Where spans go. The host reports those that are for another kind of collector than Zipkin's; none is sent then. */
+export function tracingOf({ tracing }: MeshPart): Pick<PipyConfig, 'tracing'> {
+  if (tracing?.provider !== 'zipkin') return {}
+  const { host, port, endpoint, sampledFraction } = tracing
+  return { tracing: { address: hostText(host, port), path: endpoint, fraction: sampledFraction } }
+}

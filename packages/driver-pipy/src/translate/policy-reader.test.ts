@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { RegexRefused, regexTable } from './regex-table.js'
-import { RegexTables } from './regex-tables.js'
+import { RegexRefused, regexTable } from '../regex/regex-table.js'
+import { RegexTables } from './policy-reader.js'
 
 describe('tables of expressions', () => {
   it('are made once, and equal to those that are made each time', () => {

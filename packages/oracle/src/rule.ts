@@ -1,8 +1,0 @@
-import type { KnownKind, Ref } from './objects.js'
-
-/** A place in an object that decides. */
-export interface Rule extends Ref {
-  readonly kind: KnownKind
-  /** Path inside the object. */
-  readonly field: string
-}
