@@ -1,5 +1,3 @@
-import { uuidOfSecret } from './bootstrap-secret-name.js'
-
 /** What is read of a volume to find that with the files of a sidecar. */
 export interface SidecarVolume {
   readonly name?: string
@@ -53,4 +51,16 @@ export function uuidOfVolume({ secret, projected }: SidecarVolume): string | und
   )
   // A volume with files of two sidecars is that of none.
   return uuids.size === 1 ? [...uuids][0] : undefined
+}
+
+const SECRET_PREFIX = 'sidecar-bootstrap-config-'
+
+/** Name of the Secret with the files of one sidecar. */
+export function bootstrapSecretName(uuid: string): string {
+  return `${SECRET_PREFIX}${uuid}`
+}
+
+/** The uuid in the name of such a Secret. */
+export function uuidOfSecret(name: string): string | undefined {
+  return name.startsWith(SECRET_PREFIX) ? name.slice(SECRET_PREFIX.length) : undefined
 }

@@ -8,3 +8,17 @@ export const programErrorCodes = {
 
 /** A code of {@link programErrorCodes}. */
 export type ProgramErrorCode = keyof typeof programErrorCodes
+
+/** Codes of errors of the webhooks' frame, with the meaning of each. */
+export const admissionErrorCodes = {
+  OSM_ADMISSION_REVIEW:
+    'a request to a webhook is not an AdmissionReview of admission.k8s.io/v1, is nested too deeply, has too many values, or has a name that Kubernetes does not allow',
+  OSM_ADMISSION_WORK:
+    'a review exceeds the limit of work per review, or could not be completed in time because of other reviews',
+  OSM_ADMISSION_BUSY:
+    'a webhook has reached its limit of concurrent requests or large requests, in total or from one address',
+  OSM_ADMISSION_CLIENT_CA: 'the file with the CA for webhook clients cannot be read or contains no certificate',
+} as const
+
+/** A code of {@link admissionErrorCodes}. */
+export type AdmissionErrorCode = keyof typeof admissionErrorCodes

@@ -2,8 +2,6 @@ import { isIP } from 'node:net'
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-import { isLoopback } from './is-loopback.js'
-
 /** Status of a request that names another host: 421 Misdirected Request. */
 export const MISDIRECTED = 421
 
@@ -40,4 +38,9 @@ export const misdirected = 'the Host header names another server; use localhost 
 function hostOf(header: string | undefined): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+?)\.?)(?::\d+)?$/i.exec(header ?? '')
   return (match?.[1] ?? match?.[2])?.toLowerCase()
+}
+
+/** True for the address of a peer on this machine, a port-forward included. */
+export function isLoopback(address: string | undefined): boolean {
+  return address === '::1' || (address?.startsWith('127.') ?? false) || (address?.startsWith('::ffff:127.') ?? false)
 }

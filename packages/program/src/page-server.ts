@@ -2,7 +2,7 @@ import type { Server } from 'node:https'
 
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 
-import { isLoopback } from './is-loopback.js'
+import { isLoopback } from './own-host.js'
 import { requestTimeouts } from './server-limits.js'
 
 /** Largest request body that is read; no one has a use for one. */

@@ -4,8 +4,7 @@ import type { KubernetesApi, KubernetesManifest, ResourceType } from '@osm-ts/ku
 
 import { parseFlags } from './parse-flags.js'
 import { processFlags } from './program-flags.js'
-import type { ProgramHost } from './program-host.js'
-import { type Program, runProgram } from './run-program.js'
+import { type Program, type ProgramHost, runProgram } from './run-program.js'
 
 const definitions = { ...processFlags, 'osm-namespace': { kind: 'text', default: '', meaning: 'namespace' } } as const
 type Flags = ReturnType<typeof parseFlags<typeof definitions>>

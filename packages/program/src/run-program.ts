@@ -1,13 +1,30 @@
 import { isOsmError } from '@osm-ts/driver-api'
 import { createLogger, type LogLevel, type ProcessLogger } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { connectKubernetes, type KubernetesApi } from '@osm-ts/kubernetes'
 
 import type { ProgramErrorCode } from './error-codes.js'
 import { postFatalEvent } from './fatal-event.js'
 import { fatalReasonOf } from './fatal-reason.js'
 import type { FlagDefinitions, FlagDefinition } from './flag-definitions.js'
-import type { ProgramHost } from './program-host.js'
 import type { processFlags } from './program-flags.js'
+
+/** The process as {@link runProgram} sees it. */
+export interface ProgramHost {
+  /** Arguments after the program's name. */
+  readonly argv: readonly string[]
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Calls back with each SIGTERM and SIGINT. The result ends it. */
+  onSignal(listener: (name: string) => void): () => void
+  /** Calls back with what no one has caught. The result ends it. */
+  onUncaught(listener: (error: unknown) => void): () => void
+  print(text: string): void
+  /** Where log lines go; standard error where nothing is given. */
+  readonly log?: { write(line: string): void }
+  exit(code: number): void
+  /** Reaches the API server, to leave an event there. */
+  connect(kubeconfig: string, userAgent: string): Promise<KubernetesApi>
+}
 
 /** What {@link Program.main} is given. */
 export interface ProgramContext<Flags> {
@@ -151,4 +168,19 @@ function usage(program: string, definitions: FlagDefinitions): string {
 function defaultText(definition: FlagDefinition): string {
   if (definition.default === undefined) return 'required'
   return definition.default === '' ? 'empty by default' : `by default ${definition.default}`
+}
+
+/** Connects a program to the API server that its flags and environment name. */
+export function connectProgram(
+  name: string,
+  {
+    flags: { kubeconfig, osmVersion = '' },
+    environment,
+  }: Pick<ProgramContext<{ readonly kubeconfig: string; readonly osmVersion?: string }>, 'flags' | 'environment'>,
+): Promise<KubernetesApi> {
+  return connectKubernetes({
+    ...(kubeconfig !== '' && { kubeconfig }),
+    userAgent: osmVersion === '' ? name : `${name}/${osmVersion}`,
+    environment,
+  })
 }

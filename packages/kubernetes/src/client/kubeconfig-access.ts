@@ -2,9 +2,8 @@ import type { RequestOptions } from 'node:https'
 
 import type { KubeConfig } from '@kubernetes/client-node'
 
-import { KubernetesError } from '../kubernetes-error.js'
+import { KubernetesError, systemCode } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
-import { systemCode } from './error-facts.js'
 
 /** Where kubectl's usual places lead if there is nothing in any of them. */
 const NOWHERE = 'http://localhost:8080'

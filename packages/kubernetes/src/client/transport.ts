@@ -4,9 +4,8 @@ import type { Dispatcher, Pool, WebSocket } from 'undici'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import { Deadline } from '@osm-ts/core'
 
-import { isKubernetesError, KubernetesError } from '../kubernetes-error.js'
+import { isKubernetesError, KubernetesError, systemCode } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
-import { systemCode } from './error-facts.js'
 import { dispatchWhole, type WholeAnswer } from './whole-answer.js'
 
 /** A request to the API server. */

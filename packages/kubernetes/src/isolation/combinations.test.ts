@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { PolicyProblem } from '@osm-ts/core'
 
-import { bootstrapSecretName } from '../bootstrap-secret-name.js'
+import { bootstrapSecretName } from '../sidecar-volume.js'
 import { MeshFixture } from '../../../core/test/catalog/mesh-fixture.js'
 import { ManifestReader, type Manifest } from '../../test/isolation/manifest.js'
 

@@ -11,7 +11,7 @@ import {
 } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import type { KubernetesApi, KubernetesObject } from '../api.js'
+import type { KubernetesApi, KubernetesObject, ObjectName } from '../api.js'
 import { isKubernetesError } from '../kubernetes-error.js'
 import { NamedReflectors } from '../named-reflectors.js'
 import type { ReflectorTarget, Relist } from '../reflector.js'
@@ -139,4 +139,20 @@ class FollowedSecret implements ReflectorTarget {
 function dataOf({ data }: KubernetesObject): Readonly<Record<string, string>> {
   const members = Object.entries((data ?? {}) as Readonly<Record<string, string>>) // what a Secret's data is
   return Object.fromEntries(members.map(([name, value]) => [name, Buffer.from(value, 'base64').toString()]))
+}
+
+/**
+ * Reads a key of a Secret as text; undefined if there is no such Secret or key. Secret.
+ *
+ * @throws KubernetesError as the API does
+ */
+export async function readSecretText(
+  api: KubernetesApi,
+  { key, ...name }: ObjectName & { readonly key: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const secret = await api.get(resourceTypes.Secret, name, signal)
+  const data = (secret?.data ?? {}) as Readonly<Record<string, unknown>> // the value is checked below
+  const value = Object.hasOwn(data, key) ? data[key] : undefined
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : undefined
 }

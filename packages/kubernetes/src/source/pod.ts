@@ -9,10 +9,9 @@ import {
   type WorkloadPort,
 } from '@osm-ts/core'
 import type { KubernetesMetadata, KubernetesObject } from '../api.js'
-import { bootstrapSecretName } from '../bootstrap-secret-name.js'
 import { findSidecarContainer } from '../sidecar-container.js'
-import { uuidOfVolume, workloadApiVolume } from '../sidecar-volume.js'
-import type { SourceErrorCode } from './error-codes.js'
+import { bootstrapSecretName, uuidOfVolume, workloadApiVolume } from '../sidecar-volume.js'
+import type { SourceErrorCode } from '../error-codes.js'
 import type { Deduplicator } from './deduplicator.js'
 import { awaitsSidecar } from './pod-end.js'
 import type { ContainerFields, PodFields } from './pod-fields.js'

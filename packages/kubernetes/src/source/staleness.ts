@@ -1,5 +1,5 @@
 import type { Problem } from '@osm-ts/core'
-import type { SourceErrorCode } from './error-codes.js'
+import type { SourceErrorCode } from '../error-codes.js'
 import type { Freshness } from './namespace-scope.js'
 
 /** Looks in a row at which a copy must be stale to count as such: watches break now and then, and go on at once. */

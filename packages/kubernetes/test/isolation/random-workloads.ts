@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-import { bootstrapSecretName } from '../../src/bootstrap-secret-name.js'
+import { bootstrapSecretName } from '../../src/sidecar-volume.js'
 import type { Manifest } from './manifest.js'
 import {
   accountOf,

@@ -2,7 +2,7 @@ import { OsmError } from '@osm-ts/driver-api'
 import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { atOnce, isDnsLabel, type Steps } from '@osm-ts/core'
 
-import type { AdmissionErrorCode } from './error-codes.js'
+import type { AdmissionErrorCode } from '../error-codes.js'
 import { exceededJsonBound } from './json-depth.js'
 
 /** An object of JSON. */

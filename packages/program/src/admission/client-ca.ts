@@ -5,7 +5,7 @@ import { OsmError } from '@osm-ts/driver-api'
 import { pemCertificates } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import type { AdmissionErrorCode } from './error-codes.js'
+import type { AdmissionErrorCode } from '../error-codes.js'
 
 /**
  * The certificates of the CA that anyone who calls a webhook has to be known by, PEM; undefined where no file is named.

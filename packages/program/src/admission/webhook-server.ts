@@ -23,7 +23,7 @@ import {
   writeAdmissionReview,
 } from './admission-review.js'
 import { BodyReader, type ReadBody } from './body-reader.js'
-import type { AdmissionErrorCode } from './error-codes.js'
+import type { AdmissionErrorCode } from '../error-codes.js'
 import { RequestLimiter } from './request-limiter.js'
 import type { ServingKey } from './serving-certificate.js'
 

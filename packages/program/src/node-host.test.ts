@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 
 import { describe, expect, it, jest } from '@jest/globals'
 
-import { boundHeapGrowth } from './heap-growth.js'
+import { boundHeapGrowth } from './node-host.js'
 
 describe('boundHeapGrowth', () => {
   it('gives V8 a flag that this Node.js knows', async () => {

@@ -1,1 +1,0 @@
-export { SecretTokenStore, type SecretTokenStoreOptions } from './secret-token-store.js'

@@ -1,2 +1,0 @@
-export { type AccessAttributes, reviewAccess } from './access-review.js'
-export { type ReviewedToken, type ReviewedUser, reviewToken } from './token-review.js'
