@@ -4,7 +4,9 @@ import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import { parseControllerInput, readControllerConfig } from './controller/controller-config.js'
 import { runController } from './controller/run-controller.js'
 import { readLines } from './process/read-lines.js'
-import { packageVersion } from './version.js'
+
+/** Version of this program. */
+const packageVersion = '0.1.0'
 
 /** The controller as a process: `node controller.mjs <config.json>`. It ends when its standard input does, so that it never outlives its supervisor. */
 async function main(): Promise<void> {

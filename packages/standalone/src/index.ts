@@ -1,5 +1,4 @@
-export { standaloneErrorCodes, type StandaloneErrorCode } from './errors.js'
-export { netnsErrorCodes, type NetnsErrorCode } from './netns/index.js'
+export { standaloneErrorCodes, type StandaloneErrorCode, netnsErrorCodes, type NetnsErrorCode } from './errors.js'
 export { startMesh } from './start-mesh.js'
 export type {
   MeshEvent,
@@ -11,7 +10,7 @@ export type {
   RunningMesh,
 } from './types.js'
 export { joinErrorCodes, type JoinErrorCode } from './joining/errors.js'
-export type { JoinEvent } from './joining/join-event.js'
+export type { JoinEvent } from './joining/joined-machine.js'
 export { joinMachine, type JoinMachineOptions } from './joining/join-machine.js'
 export type { MachineInterception } from './joining/transparent/transparent-place.js'
 export { leaveMachine } from './joining/leave-machine.js'

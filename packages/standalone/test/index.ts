@@ -1,15 +1,11 @@
 /** What tests of whole programs use of this package beside its index: tests outside of packages may import nothing else of it. */
-export {
-  createMeshNetwork,
-  sweepMeshNetworks,
-  transparentModeObstacles,
-  type HostEntry,
-  type MeshNetwork,
-  type SpawnCommand,
-  type WorkloadNetwork,
-} from '../src/netns/index.js'
+export { createMeshNetwork, type MeshNetwork } from '../src/netns/mesh-network.js'
+export type { HostEntry } from '../src/netns/etc-folder.js'
+export { transparentModeObstacles } from '../src/netns/obstacles.js'
+export { sweepMeshNetworks } from '../src/netns/traces.js'
+export type { SpawnCommand, WorkloadNetwork } from '../src/netns/workload-network.js'
 export { parseOwnerMark, parseOwnerMetric } from '../src/netns/owner.js'
 export { runTool } from '../src/netns/run-tool.js'
-export { isReachableByOthers } from '../src/transparent/reachable.js'
+export { isReachableByOthers } from '../src/transparent/open-binaries.js'
 export { hasSidecarsHome } from '../src/transparent/sidecar-run-directory.js'
 export { AzureMetadataStandIn } from './azure-metadata-stand-in.js'

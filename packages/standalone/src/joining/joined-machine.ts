@@ -8,18 +8,36 @@ import { Deadline, type MachineReport, REPORT_PERIOD_MS, type ServiceNames, syst
 import { isOsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { isAborted } from '../process/is-aborted.js'
+import { isAborted } from '../process/kept-running.js'
 import { MARK, type ProcessRegistry } from '../process/process-registry.js'
 import { rotateCertificate } from '../workload/certificate-rotation.js'
 import { requestLocally } from '../workload/explicit-instance-placement.js'
 import { listeningPorts } from '../workload/listening.js'
-import type { ReferenceValues } from '../workload/resolve-value.js'
-import { replaceCertificateFiles, writeSidecarFiles, type FileMaterial } from '../workload/sidecar-files.js'
+import {
+  replaceCertificateFiles,
+  writeSidecarFiles,
+  type FileMaterial,
+  type ReferenceValues,
+} from '../workload/sidecar-files.js'
 import { SidecarRunner } from '../workload/sidecar-runner.js'
 import type { ControlPlaneClient, MachineCredential } from './control-plane-client.js'
-import type { JoinEvent } from './join-event.js'
 import type { MachinePlace } from './machine-place.js'
 import { newKey, type MachineState, type Membership } from './machine-state.js'
+
+/** Something that happened to a machine. */
+export type JoinEvent =
+  /** It has a certificate: a new one, or the one that it had. */
+  | { readonly type: 'joined'; readonly name: string; readonly identity: string; readonly isNew: boolean }
+  | {
+      readonly type: 'sidecar'
+      readonly state: 'started' | 'ready' | 'exited'
+      readonly pid?: number
+      readonly detail?: string
+    }
+  /** The control plane knows whether it is ready; these variables tell a workload how to reach others. */
+  | { readonly type: 'reported'; readonly ready: boolean; readonly variables: Readonly<Record<string, string>> }
+  | { readonly type: 'renewed' }
+  | { readonly type: 'problem'; readonly message: string }
 
 /** A machine that has its certificate and the patch of its sidecar. */
 export interface JoinedMachineOptions {

@@ -1,6 +1,6 @@
 import { OsmError } from '@osm-ts/driver-api'
 import { AddressPool } from './address-pool.js'
-import type { NetnsErrorCode } from './errors.js'
+import type { NetnsErrorCode } from '../errors.js'
 import { chooseFreeRanges, type MeshNetworkRanges } from './free-ranges.js'
 import { formatIpv4Range, overlap, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js'
 import { maxNetworksPerProcess, meshNames, routeProtocol, workloadNamespace, type MeshNames } from './mesh-names.js'

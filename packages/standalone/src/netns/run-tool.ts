@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { OsmError } from '@osm-ts/driver-api'
-import type { NetnsErrorCode } from './errors.js'
+import type { NetnsErrorCode } from '../errors.js'
 
 /** What to give a program besides its arguments. */
 export interface ToolOptions {

@@ -2,7 +2,7 @@ import { OsmError } from '@osm-ts/driver-api'
 import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { trySocketLock } from '../process/socket-lock.js'
-import type { NetnsErrorCode } from './errors.js'
+import type { NetnsErrorCode } from '../errors.js'
 
 /** An abstract socket: its name belongs to one network namespace, as routes do, and the kernel frees it when its process ends. */
 const lockName = '\0osm-ts.mesh-network-setup'

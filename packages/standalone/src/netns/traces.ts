@@ -3,7 +3,7 @@ import { types } from 'node:util'
 import { OsmError } from '@osm-ts/driver-api'
 import { listEtcFolders, removeEtcFolder } from './etc-folder.js'
 import { parseNamespace, routeProtocol, type MeshNames, type ParsedNamespace } from './mesh-names.js'
-import { parseOwnerMetric, type Owner } from './owner.js'
+import { parseOwnerMetric, type Owner, isOwnerRunning } from './owner.js'
 import { listByIp, runTool } from './run-tool.js'
 
 interface NamedTrace extends ParsedNamespace {
@@ -136,4 +136,17 @@ function killIfRunning(pid: number): void {
   } catch {
     // It ended by itself.
   }
+}
+
+/**
+ * Removes mesh networks whose process has ended without destroying them, and ends what still runs in them.
+ *
+ * Processes are looked up in this process's own /proc: it is not meant for a container that shares the network of its host.
+ *
+ * @returns the network namespaces that were removed
+ */
+export async function sweepMeshNetworks(): Promise<readonly string[]> {
+  const traces = (await findTraces()).filter((trace) => !isOwnerRunning(trace.owner))
+  await removeTraces(traces)
+  return traces.flatMap((trace) => (trace.kind === 'namespace' ? [trace.name] : [])).sort()
 }

@@ -2,7 +2,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 
 import type { ProcessRegistry } from './process-registry.js'
-import { sendSignal } from './send-signal.js'
 
 /** Output of a program that has ended is waited for this long. */
 const OUTPUT_WITHIN_MS = 500
@@ -106,4 +105,13 @@ export async function startChild(options: ChildOptions, processes: ProcessRegist
 /** How a program ended, for people. */
 export function describeExit({ code, signal }: ChildExit): string {
   return signal === null ? `exited with code ${String(code)}` : `was ended by ${signal}`
+}
+
+/** Sends a signal to a process, or to the group that a negative number names. False if there is none (any more), or it belongs to others. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
 }

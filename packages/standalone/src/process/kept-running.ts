@@ -3,7 +3,6 @@ import type { Random } from '@osm-ts/core'
 import { backoffMs, type BackoffLimits } from '@osm-ts/driver-api/toolkit'
 
 import type { Child, ChildExit } from './child.js'
-import { isAborted } from './is-aborted.js'
 
 /** How one run of a program ended. */
 export interface ProgramEnd {
@@ -97,4 +96,9 @@ export class KeptRunning {
     await watching
     return { exit }
   }
+}
+
+/** Whether a signal is aborted by now. A call, since the compiler takes a property that it has seen once for what it was then. */
+export function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted
 }

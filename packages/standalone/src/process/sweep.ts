@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { findLeftovers } from './process-registry.js'
 import { machineProcesses } from './process-identity.js'
-import { sendSignal } from './send-signal.js'
+import { sendSignal } from './child.js'
 
 const GONE_WITHIN_MS = 5000
 const LOOK_AGAIN_MS = 20

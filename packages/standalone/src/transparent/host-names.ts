@@ -2,7 +2,7 @@ import type { KindMap } from '@osm-ts/core'
 import type { MeshService } from '@osm-ts/driver-api'
 
 import type { VirtualAddresses } from '../addresses/virtual-addresses.js'
-import type { HostEntry } from '../netns/index.js'
+import type { HostEntry } from '../netns/etc-folder.js'
 
 /** An instance as names lead to it. */
 export interface NamedInstance {

@@ -1,7 +1,7 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
 import type { ProgramCommand } from '../workload/instance-placement.js'
-import { isReachableByOthers } from './reachable.js'
 
 /** Executables that another user runs, wherever they lie. */
 export class OpenBinaries {
@@ -26,5 +26,15 @@ export class OpenBinaries {
   close(): void {
     for (const fd of this.#files.values()) closeSync(fd)
     this.#files.clear()
+  }
+}
+
+const OTHERS_ENTER = 0o001
+
+/** True if users other than the owner get to a file: every folder above it lets them through. */
+export function isReachableByOthers(file: string): boolean {
+  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
+    if ((statSync(folder).mode & OTHERS_ENTER) === 0) return false
+    if (folder === dirname(folder)) return true
   }
 }

@@ -5,11 +5,17 @@ import { interceptionDefaults, type InterceptionOptions } from '@osm-ts/intercep
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { MARK, type ProcessRegistry } from '../process/process-registry.js'
-import type { HostEntry, MeshNetwork, WorkloadNetwork } from '../netns/index.js'
+import type { HostEntry } from '../netns/etc-folder.js'
+import type { MeshNetwork } from '../netns/mesh-network.js'
+import type { WorkloadNetwork } from '../netns/workload-network.js'
 import type { DesiredInstance } from '../workload/desired-instances.js'
 import { exclusions } from '../workload/exclusions.js'
-import type { ProgramCommand, InstancePlacement, SiteView } from '../workload/instance-placement.js'
-import { workloadPorts } from '../workload/workload-ports.js'
+import {
+  type ProgramCommand,
+  type InstancePlacement,
+  type SiteView,
+  workloadPorts,
+} from '../workload/instance-placement.js'
 import { NamespaceRequests } from './namespace-requests.js'
 import { OpenBinaries } from './open-binaries.js'
 

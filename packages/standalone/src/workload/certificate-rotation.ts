@@ -1,6 +1,6 @@
 import type { Certificate, Clock, ProxyCertificate, Random } from '@osm-ts/core'
 
-import { isAborted } from '../process/is-aborted.js'
+import { isAborted } from '../process/kept-running.js'
 
 /** Timers of the platform count in 31 bits of milliseconds; certificates of sidecars live for years. */
 const LONGEST_TIMER_MS = 24 * 3_600_000

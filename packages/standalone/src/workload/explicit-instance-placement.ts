@@ -17,9 +17,14 @@ import type { ListenAddresses, SocketAddress } from '@osm-ts/driver-api/policy'
 import type { StandaloneErrorCode } from '../errors.js'
 import type { PortAllocator } from '../ports/port-allocator.js'
 import type { DesiredInstance } from './desired-instances.js'
-import type { ProgramCommand, InstancePlacement, SiteView, LoopbackRequest } from './instance-placement.js'
+import {
+  type ProgramCommand,
+  type InstancePlacement,
+  type SiteView,
+  type LoopbackRequest,
+  workloadPorts,
+} from './instance-placement.js'
 import { withoutClashes } from './variables.js'
-import { workloadPorts } from './workload-ports.js'
 
 const TIMEOUT_MS = 2000
 

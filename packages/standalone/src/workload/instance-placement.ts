@@ -1,4 +1,11 @@
-import type { Problem, Snapshot, WorkloadInstanceSpec, WorkloadPort } from '@osm-ts/core'
+import {
+  type KindMap,
+  type Problem,
+  servedPorts,
+  type Snapshot,
+  type WorkloadInstanceSpec,
+  type WorkloadPort,
+} from '@osm-ts/core'
 import type { SidecarPatch } from '@osm-ts/driver-api'
 import type { ListenAddresses } from '@osm-ts/driver-api/policy'
 
@@ -50,4 +57,12 @@ export interface InstancePlacement {
   readonly request: LoopbackRequest
   /** Gives everything back that the instance held. */
   leave(): Promise<void>
+}
+
+/** Ports that a workload declares, then those that only services know it to have. */
+export function workloadPorts(snapshot: Snapshot, workload: KindMap['Workload']): readonly WorkloadPort[] {
+  const declared = workload.spec.ports
+  const known = new Set(declared.map(({ port }) => port))
+  const targets = servedPorts(snapshot, workload, declared).map(({ targetPort }) => targetPort)
+  return [...declared, ...[...new Set(targets)].filter((port) => !known.has(port)).map((port) => ({ port }))]
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Deadline, servedPorts, serviceIdentity, type Snapshot } from '@osm-ts/core'
 import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { isAborted } from '../process/is-aborted.js'
+import { isAborted } from '../process/kept-running.js'
 import type { RunningInstance } from '../types.js'
 import type { DesiredInstance } from './desired-instances.js'
 import { InstanceFile, instanceHostname } from './instance-object.js'

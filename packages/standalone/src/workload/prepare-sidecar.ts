@@ -10,7 +10,7 @@ import { isExecutable } from '../process/find-executable.js'
 import type { DesiredInstance } from './desired-instances.js'
 import { injectorContext } from './injector-context.js'
 import type { InstanceServices } from './instance-services.js'
-import type { ReferenceValues } from './resolve-value.js'
+import type { ReferenceValues } from './sidecar-files.js'
 import type { InstancePlacement } from './instance-placement.js'
 
 /** A sidecar that is about to be started. */

@@ -2,10 +2,9 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { ProxyCertificate } from '@osm-ts/core'
-import type { FileContent, SidecarPatch } from '@osm-ts/driver-api'
+import type { FileContent, Reference, SidecarPatch, Value } from '@osm-ts/driver-api'
 
 import { writeFileAtomic } from '../state/write-file.js'
-import { resolveValue, type ReferenceValues } from './resolve-value.js'
 
 /** What files of a sidecar are made from. */
 export interface FileMaterial {
@@ -59,4 +58,21 @@ function contentOf(content: FileContent, { certificate, trustBundle, values }: F
     case 'trustBundle.last':
       return trustBundle.at(-1) ?? ''
   }
+}
+
+/** What references stand for, for one sidecar. */
+export interface ReferenceValues {
+  /** Absolute path of one of the sidecar's files. */
+  readonly file: (path: string) => string
+  readonly workload: Readonly<Record<Extract<Reference, { ref: 'workload' }>['field'], string>>
+}
+
+/** The text of a value. */
+export function resolveValue(value: Value, values: ReferenceValues): string {
+  if (typeof value === 'string') return value
+  return value.map((piece) => (typeof piece === 'string' ? piece : resolveReference(piece, values))).join('')
+}
+
+function resolveReference(reference: Reference, { file, workload }: ReferenceValues): string {
+  return reference.ref === 'file' ? file(reference.path) : workload[reference.field]
 }

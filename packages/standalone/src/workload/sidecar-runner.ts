@@ -8,7 +8,7 @@ import { describeExit, startChild, type Child } from '../process/child.js'
 import { KeptRunning, type ProgramEnd } from '../process/kept-running.js'
 import { LogFile } from '../process/log-file.js'
 import type { ProcessRegistry } from '../process/process-registry.js'
-import { resolveValue, type ReferenceValues } from './resolve-value.js'
+import { resolveValue, type ReferenceValues } from './sidecar-files.js'
 import type { LoopbackRequest, InstancePlacement } from './instance-placement.js'
 
 const LIMITS = { firstMs: 250, lastMs: 15_000, steadyMs: 30_000 }

@@ -7,7 +7,7 @@ import { InterceptionError, type InterceptionOptions, interceptionRules, listLim
 
 import type { StandaloneErrorCode } from '../../errors.js'
 import { SIDECAR_UID } from '../../mesh-constants.js'
-import { networkObstacles } from '../../netns/index.js'
+import { networkObstacles } from '../../netns/obstacles.js'
 import { runTool } from '../../netns/run-tool.js'
 import { serviceAliases } from '../../transparent/host-names.js'
 import { OpenBinaries } from '../../transparent/open-binaries.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { temporaryFolders } from '../../test/temporary-folders.js'
-import { lockFolder } from './folder-lock.js'
+import { lockFolder } from './socket-lock.js'
 
 const folder = temporaryFolders()
 

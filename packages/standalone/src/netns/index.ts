@@ -1,6 +1,0 @@
-export { netnsErrorCodes, type NetnsErrorCode } from './errors.js'
-export type { HostEntry } from './etc-folder.js'
-export { createMeshNetwork, MeshNetwork } from './mesh-network.js'
-export { networkObstacles, transparentModeObstacles } from './obstacles.js'
-export { sweepMeshNetworks } from './sweep.js'
-export { WorkloadNetwork, type SpawnCommand } from './workload-network.js'

@@ -1,2 +1,0 @@
-/** Version of this program. */
-export const packageVersion = '0.1.0'
