@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
+import { deferred } from '@osm-ts/driver-api/toolkit'
 
-import { deferred } from '../deferred.js'
 import { QuestionQueue } from './question-queue.js'
 
 describe('a queue of questions', () => {

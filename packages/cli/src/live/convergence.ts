@@ -1,6 +1,5 @@
 import type { ProxyStatus } from '@osm-ts/core'
-
-import { deferred } from '../deferred.js'
+import { deferred } from '@osm-ts/driver-api/toolkit'
 
 /** When a mesh came to rest for the first time, in milliseconds since 1970. */
 export interface Converged {

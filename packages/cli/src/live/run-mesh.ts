@@ -1,8 +1,8 @@
 import type { MeshEvent, MeshMode, MeshOptions, RunningMesh } from '@osm-ts/standalone'
 import { YamlFolderSource } from '@osm-ts/core'
+import { deferred } from '@osm-ts/driver-api/toolkit'
 
 import type { CliContext } from '../cli-context.js'
-import { deferred } from '../deferred.js'
 import { cliError } from '../errors.js'
 import { formatSeconds } from '../output/format.js'
 import { showMilestones } from '../output/milestones.js'

@@ -12,7 +12,7 @@ import {
   selfSignedRoots,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
-import { backoffMs, errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
+import { backoffMs, deferred, errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import { watchX509Bundles, type X509Bundles } from './x509-bundles.js'
 
@@ -42,13 +42,15 @@ export class WorkloadApiRoots implements OtherRoots {
   readonly #listeners = new Listeners()
   #roots: readonly string[] = []
   #fault: ProviderFault | undefined
-  #resolveOpened: () => void = () => undefined
-  /** Resolves when there are roots. A controller that served without them would take them away from sidecars that have certificates of them. */
-  readonly opened: Promise<void>
+  readonly #opened = deferred<undefined>()
 
   constructor(options: WorkloadApiRootsOptions) {
     this.#options = options
-    this.opened = new Promise((resolve) => (this.#resolveOpened = resolve))
+  }
+
+  /** Resolves when there are roots. A controller that served without them would take them away from sidecars that have certificates of them. */
+  get opened(): Promise<void> {
+    return this.#opened.promise
   }
 
   current(): readonly string[] {
@@ -93,7 +95,7 @@ export class WorkloadApiRoots implements OtherRoots {
     logger.info({ socketPath, roots: roots.length }, 'roots of the Workload API are in force')
     this.#roots = roots
     this.#fault = undefined
-    this.#resolveOpened()
+    this.#opened.resolve(undefined)
     this.#listeners.notify()
   }
 

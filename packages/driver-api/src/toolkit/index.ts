@@ -1,5 +1,6 @@
 /** What drivers that follow policies need: all of it is optional. */
 export * from './async/backoff.js'
+export * from './async/deferred.js'
 export * from './async/eventually.js'
 export * from './async/latest.js'
 export * from './async/listeners.js'

@@ -16,7 +16,7 @@ import {
   type Random,
   type SourceChange,
 } from '@osm-ts/core'
-import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
+import { deferred, errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, ResourceType } from '../api.js'
 import { createInformer } from '../informer.js'
@@ -139,8 +139,8 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     this.#started = true
     const scope = joinedSignal(signal)
     const kinds = [...this.#kinds.values()].map(({ follower }) => {
-      const { promise, resolve } = deferred()
-      return { first: promise, run: follower.run(scope, resolve) }
+      const { promise, resolve } = deferred<undefined>()
+      return { first: promise, run: follower.run(scope, () => resolve(undefined)) }
     })
     this.#finished = Promise.all([...kinds.map(({ run }) => run), this.#watchStaleness(scope)]).then(() => undefined)
     await Promise.all([
@@ -348,14 +348,6 @@ function missingKind({ kind }: KindFollower): Problem {
   const crd = `${plural}.${apiVersion.slice(0, apiVersion.indexOf('/'))}`
   const message = `the API server does not serve ${kind} (CustomResourceDefinition ${crd}), so nothing of that kind has an effect; it is looked for again all the time`
   return { code, severity: 'warning', message }
-}
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => undefined
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }
 
 function reasonOf(error: unknown): string {

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 
+import { deferred } from '@osm-ts/driver-api/toolkit'
+
 import { MARK } from '../process/process-registry.js'
 import { rotateCertificate } from './certificate-rotation.js'
 import type { DesiredInstance } from './desired-instances.js'
@@ -30,7 +32,7 @@ export class InstanceSidecar {
   readonly #options: InstanceSidecarOptions
   readonly #runner: SidecarRunner
   readonly #ending = new AbortController()
-  readonly #firstReady: Promise<void>
+  readonly #firstReady = deferred<undefined>()
   #isReady = false
 
   constructor(options: InstanceSidecarOptions) {
@@ -38,8 +40,6 @@ export class InstanceSidecar {
     const { desired, prepared, placement, services, problems } = options
     const { paths, processes, environment, emit, maxDrainMs } = services
     const { name: instance, namespace } = desired
-    let resolveReady = (): void => undefined
-    this.#firstReady = new Promise((resolve) => (resolveReady = resolve))
     writeSidecarFiles(prepared.patch, placement.home, this.#material(prepared.certificate))
     this.#runner = new SidecarRunner({
       patch: prepared.patch,
@@ -60,7 +60,7 @@ export class InstanceSidecar {
           problems.clear('sidecar')
           this.#become(true)
           emit({ type: 'sidecar', instance, namespace, state: 'ready' })
-          resolveReady()
+          this.#firstReady.resolve(undefined)
         },
         onLate: () => {
           const message = `the sidecar of ${instance} runs, but has not become ready; see the log of the controller in ${paths.logs}`
@@ -87,7 +87,7 @@ export class InstanceSidecar {
 
   /** Resolves when the sidecar was ready for the first time, or when it has ended. */
   async untilReady(): Promise<void> {
-    await Promise.race([this.#firstReady, this.#ended()])
+    await Promise.race([this.#firstReady.promise, this.#ended()])
   }
 
   /** Runs it and keeps its certificate fresh. Resolves when it has ended for good. */

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { Deadline, servedPorts, serviceIdentity, type Snapshot } from '@osm-ts/core'
-import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
+import { backoffMs, deferred, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { isAborted } from '../process/kept-running.js'
 import type { RunningInstance } from '../types.js'
@@ -49,8 +49,7 @@ export class Instance {
   #refreshing: Promise<void> = Promise.resolve()
   #running: Promise<void> = Promise.resolve()
   #removing: Promise<void> | undefined
-  readonly #gone: Promise<void>
-  #resolveGone = (): void => undefined
+  readonly #gone = deferred<undefined>()
 
   constructor(desired: DesiredInstance, snapshot: Snapshot, services: InstanceServices) {
     this.desired = desired
@@ -58,7 +57,6 @@ export class Instance {
     this.#services = services
     this.#problems = new InstanceProblems(desired, services)
     this.#file = new InstanceFile(services.paths.instances, desired.namespace, desired.name)
-    this.#gone = new Promise((resolve) => (this.#resolveGone = resolve))
   }
 
   get phase(): InstancePhase {
@@ -156,7 +154,7 @@ export class Instance {
 
   /** Resolves when nothing is left of it. */
   gone(): Promise<void> {
-    return this.#gone
+    return this.#gone.promise
   }
 
   async #remove(): Promise<void> {
@@ -170,7 +168,7 @@ export class Instance {
       await placement.leave()
     }
     this.#problems.clear(...PLACES)
-    this.#resolveGone()
+    this.#gone.resolve(undefined)
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -1,11 +1,16 @@
-/** A promise and what settles it. */
+/** A promise with the functions that settle it. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T) => void
   readonly reject: (reason: unknown) => void
 }
 
-/** A promise that is settled from outside. Node 20 has no Promise.withResolvers. */
+/**
+ * Makes a promise that other code settles, such as a listener or a later call.
+ *
+ * The first call of `resolve` or `reject` decides; later calls have no effect. Handle a rejection of the promise: Node.js ends
+ * a program that leaves one unhandled. Node.js 20 has no `Promise.withResolvers`.
+ */
 export function deferred<T>(): Deferred<T> {
   let resolve: Deferred<T>['resolve'] = () => undefined
   let reject: Deferred<T>['reject'] = () => undefined
