@@ -12,8 +12,8 @@ export const grpcExplanations: readonly Explanation[] = [
   },
   {
     id: 'cancelled',
-    what: 'in class `pipy`, a server learns that a call was given up when the other calls on its connection have ended, and not at once',
-    reason: 'Pipy ends no single call of a connection',
+    what: 'in class `pipy`, a server is notified of a cancelled call only when the other calls on its connection have ended',
+    reason: 'Pipy cannot end a single call of a connection',
     switch: 'sidecar class `envoy`',
     explains: ({ exchange, path, through }, _, sidecarClass) =>
       sidecarClass === 'pipy' && exchange === 'cancellation' && path === 'endedAtServer' && through === false,

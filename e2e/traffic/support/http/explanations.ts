@@ -19,8 +19,9 @@ const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'upgrade', 'te
 export const httpExplanations: readonly Explanation[] = [
   {
     id: 'case',
-    what: 'names of headers are in lower case',
-    reason: 'names mean the same in any case (RFC 9110, section 5.1), and HTTP/2 between sidecars has lower case only',
+    what: 'header names are in lower case',
+    reason:
+      'header names are case-insensitive (RFC 9110, section 5.1), and HTTP/2 between sidecars uses only lower case',
     switch: 'none',
     explains: (difference) =>
       /(^|\.)(headers|trailers)\.[^.]+\.spelling$/.test(difference.path) &&
@@ -28,8 +29,8 @@ export const httpExplanations: readonly Explanation[] = [
   },
   {
     id: 'hop',
-    what: 'headers of one connection, such as `Connection` and `Keep-Alive`, are not passed on',
-    reason: 'they are about the connection to the sidecar (RFC 9110, section 7.6.1)',
+    what: 'hop-by-hop headers, such as `Connection` and `Keep-Alive`, are not forwarded',
+    reason: 'they apply to the connection to the sidecar (RFC 9110, section 7.6.1)',
     switch: 'none',
     explains: (difference) => {
       const header = headerOf(difference)
@@ -48,7 +49,7 @@ export const httpExplanations: readonly Explanation[] = [
   {
     id: 'expect',
     what: 'in class `pipy`, servers do not see `Expect: 100-continue`',
-    reason: 'the sidecar of the client answers it, and sends the body on at once',
+    reason: 'the sidecar of the client answers it, and forwards the body at once',
     switch: 'none',
     explains: (difference, _pair, sidecarClass) => {
       const header = headerOf(difference)
@@ -58,7 +59,7 @@ export const httpExplanations: readonly Explanation[] = [
   {
     id: 'empty',
     what: 'in class `pipy`, an answer with an empty body in chunks has `Content-Length: 0` instead',
-    reason: 'Pipy knows the length by the end of the body, and it says the same',
+    reason: 'Pipy knows the length at the end of the body, and the meaning is the same',
     switch: 'none',
     explains: (difference, pair, sidecarClass) => {
       const header = headerOf(difference)
@@ -70,15 +71,15 @@ export const httpExplanations: readonly Explanation[] = [
   },
   {
     id: 'slash',
-    what: 'a path with an escaped slash, `%2F`, is answered 400',
-    reason: 'servers disagree on whether it separates segments, so that rules on paths could be passed by',
+    what: 'a path with an escaped slash, `%2F`, gets 400',
+    reason: 'servers disagree on whether it separates segments, so path rules could be bypassed',
     switch: '`traffic.escapedSlashes: Keep` of the MeshConfig',
     explains: ({ exchange }) => exchange === 'escaped slash',
   },
   {
     id: 'length',
-    what: 'a request without a body gets `Content-Length: 0`, where its method may have one',
-    reason: 'it says the same (RFC 9110, section 8.6)',
+    what: 'a request without a body gets `Content-Length: 0`, if its method may have a body',
+    reason: 'the meaning is the same (RFC 9110, section 8.6)',
     switch: 'none',
     explains: (difference) =>
       isAdded(difference, 'request', ['content-length']) ||
@@ -88,7 +89,7 @@ export const httpExplanations: readonly Explanation[] = [
     id: 'version',
     what: 'HTTP/1.0 on one side is HTTP/1.1 on the other',
     reason:
-      'each connection has a version of its own: servers get HTTP/1.1 from their sidecar, clients the version that they asked in',
+      'each connection has its own version: servers get HTTP/1.1 from their sidecar, clients the version of their request',
     switch: 'none',
     explains: ({ exchange, path, beside, through }, { protocol, server }) =>
       (/^(?:\d+\.)?(request\.)?version$/.test(path) &&
@@ -99,7 +100,7 @@ export const httpExplanations: readonly Explanation[] = [
   {
     id: 'kept',
     what: 'a connection is kept although the server has closed its own',
-    reason: 'it ends at the sidecar, which has connections of its own to servers',
+    reason: 'it ends at the sidecar, which has its own connections to servers',
     switch: 'none',
     explains: ({ path, beside, through }) =>
       (/^(?:\d+\.)?reused$/.test(path) && through === true) ||
@@ -115,8 +116,8 @@ export const httpExplanations: readonly Explanation[] = [
   },
   {
     id: 'chunks',
-    what: 'a body whose end is the end of the connection of an HTTP/1.0 server comes in chunks',
-    reason: 'the connection of the client stays, so that the body needs another end',
+    what: 'a body of an HTTP/1.0 server that ends with the connection arrives in chunks',
+    reason: 'the connection of the client stays open, so the body needs another delimiter',
     switch: 'none',
     explains: (difference, { server }) =>
       isAdded(difference, 'answer', ['transfer-encoding']) && server.name === 'python',
