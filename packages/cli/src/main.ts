@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
 import { runCli } from './run-cli.js'
-import { isPlainRecord } from './state/json.js'
 
 /** How long what is left may take after a command is done, before the program ends anyway. */
 const lingerMs = 3000
@@ -38,6 +39,6 @@ setTimeout(() => process.exit(), lingerMs).unref()
 /** Source and bundle lie equally deep in the package. */
 function ownVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  const version = isPlainRecord(manifest) ? manifest['version'] : undefined
+  const version = isRecord(manifest) ? manifest['version'] : undefined
   return typeof version === 'string' ? version : 'unknown'
 }

@@ -1,7 +1,8 @@
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 import type { CertificateErrorCode, Clock, RemoteAuthority, SigningRequest } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
-import { isRecord, VaultClient } from './vault-client.js'
+import { VaultClient } from './vault-client.js'
 import { VaultSession } from './vault-session.js'
 import type { VaultSettings } from './vault-settings.js'
 

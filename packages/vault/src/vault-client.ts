@@ -1,5 +1,6 @@
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 import type { CertificateErrorCode } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import { Pool } from 'undici'
 
 import type { VaultSettings } from './vault-settings.js'
@@ -89,11 +90,6 @@ export class VaultClient {
   close(): Promise<void> {
     return this.#pool.destroy()
   }
-}
-
-/** True for a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 async function bounded(body: AsyncIterable<Uint8Array>): Promise<string> {

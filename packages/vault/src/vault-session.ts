@@ -3,8 +3,9 @@ import { inspect } from 'node:util'
 
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 import type { CertificateErrorCode, Clock } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
-import { isRecord, type VaultClient } from './vault-client.js'
+import type { VaultClient } from './vault-client.js'
 import type { VaultAuth } from './vault-settings.js'
 
 /** Share of its life after which a token is renewed. */

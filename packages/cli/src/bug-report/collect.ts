@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import { findSidecarContainer, type MountingContainer, type MountingPod, proxyUuidLabel } from '@osm-ts/kubernetes'
 
-import { isPlainRecord } from '../state/json.js'
 import { podsOfProgram, controlPlanePrograms, type ControlPlane } from '../kubernetes/control-planes.js'
 import { getAdminPage } from '../kubernetes/pod-admin.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
@@ -178,10 +178,10 @@ export async function collectCluster(
 
   async function selectorOf(path: string): Promise<string> {
     const [deployment] = await quietly(api.read(path, signal).then((object) => [object]))
-    const spec = isPlainRecord(deployment) && isPlainRecord(deployment['spec']) ? deployment['spec'] : {}
-    const labels = isPlainRecord(spec['selector']) ? spec['selector']['matchLabels'] : undefined
+    const spec = isRecord(deployment) && isRecord(deployment['spec']) ? deployment['spec'] : {}
+    const labels = isRecord(spec['selector']) ? spec['selector']['matchLabels'] : undefined
     // Nothing has this label: a Deployment that cannot be read has no pods.
-    if (!isPlainRecord(labels)) return 'openservicemesh.io/none=none'
+    if (!isRecord(labels)) return 'openservicemesh.io/none=none'
     return Object.entries(labels)
       .map(([key, value]) => `${key}=${String(value)}`)
       .join(',')
@@ -199,43 +199,41 @@ export async function collectCluster(
 }
 
 function itemsOf(list: unknown): readonly unknown[] {
-  return isPlainRecord(list) && Array.isArray(list['items']) ? list['items'] : []
+  return isRecord(list) && Array.isArray(list['items']) ? list['items'] : []
 }
 
 function nameOf(object: unknown): string {
-  const metadata = isPlainRecord(object) && isPlainRecord(object['metadata']) ? object['metadata'] : {}
+  const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
   return typeof metadata['name'] === 'string' ? metadata['name'] : ''
 }
 
 function containersOf(pod: unknown): readonly string[] {
-  const spec = isPlainRecord(pod) && isPlainRecord(pod['spec']) ? pod['spec'] : {}
+  const spec = isRecord(pod) && isRecord(pod['spec']) ? pod['spec'] : {}
   return ['initContainers', 'containers'].flatMap((list) => {
     const containers = spec[list]
     return Array.isArray(containers)
-      ? containers.flatMap((container: unknown) => (isPlainRecord(container) ? [String(container['name'])] : []))
+      ? containers.flatMap((container: unknown) => (isRecord(container) ? [String(container['name'])] : []))
       : []
   })
 }
 
 /** The sidecar, and the container that intercepts traffic. */
 function meshContainersOf(pod: unknown): readonly string[] {
-  const { metadata, spec } = isPlainRecord(pod) ? pod : {}
-  const labels = isPlainRecord(metadata) && isPlainRecord(metadata['labels']) ? metadata['labels'] : {}
+  const { metadata, spec } = isRecord(pod) ? pod : {}
+  const labels = isRecord(metadata) && isRecord(metadata['labels']) ? metadata['labels'] : {}
   const uuid = labels[proxyUuidLabel]
-  if (typeof uuid !== 'string' || !isPlainRecord(spec)) return []
+  if (typeof uuid !== 'string' || !isRecord(spec)) return []
   const sidecar = findSidecarContainer(spec as MountingPod<MountingContainer>, uuid)?.name // as the API server answers
   return containersOf(pod).filter((name) => name === sidecar || name === INIT_CONTAINER)
 }
 
 function hasRestarted(pod: unknown, container: string): boolean {
-  const status = isPlainRecord(pod) && isPlainRecord(pod['status']) ? pod['status'] : {}
+  const status = isRecord(pod) && isRecord(pod['status']) ? pod['status'] : {}
   return ['initContainerStatuses', 'containerStatuses'].some((list) => {
     const statuses = status[list]
     return (
       Array.isArray(statuses) &&
-      statuses.some(
-        (each: unknown) => isPlainRecord(each) && each['name'] === container && Number(each['restartCount']) > 0,
-      )
+      statuses.some((each: unknown) => isRecord(each) && each['name'] === container && Number(each['restartCount']) > 0)
     )
   })
 }

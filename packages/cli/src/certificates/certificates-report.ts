@@ -1,4 +1,4 @@
-import { isPlainRecord } from '../state/json.js'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 /** A root that a controller trusts. */
 export interface TrustedRoot {
@@ -48,7 +48,7 @@ export interface CertificatesReport {
 
 /** The parts of the page that the command line shows; undefined if something else was answered. */
 export function readCertificatesReport(page: unknown): CertificatesReport | undefined {
-  if (!isPlainRecord(page) || !isPlainRecord(page['provider'])) return undefined
+  if (!isRecord(page) || !isRecord(page['provider'])) return undefined
   const { name, faults } = page['provider']
   const { trusted, certificates } = page
   if (
@@ -63,20 +63,18 @@ export function readCertificatesReport(page: unknown): CertificatesReport | unde
 }
 
 function isRotation(value: unknown): value is ReportedRotation {
-  if (!isPlainRecord(value) || typeof value['signs'] !== 'string') return false
+  if (!isRecord(value) || typeof value['signs'] !== 'string') return false
   const { sidecars } = value
-  return isPlainRecord(sidecars) && ['connected', 'missing'].every((member) => typeof sidecars[member] === 'number')
+  return isRecord(sidecars) && ['connected', 'missing'].every((member) => typeof sidecars[member] === 'number')
 }
 
 function isIssued(value: unknown): value is IssuedCertificate {
-  return (
-    isPlainRecord(value) && ['kind', 'commonName', 'expiration'].every((member) => typeof value[member] === 'string')
-  )
+  return isRecord(value) && ['kind', 'commonName', 'expiration'].every((member) => typeof value[member] === 'string')
 }
 
 function isRoot(value: unknown): value is TrustedRoot {
   return (
-    isPlainRecord(value) &&
+    isRecord(value) &&
     ['authority', 'subject', 'fingerprint', 'expires'].every((member) => typeof value[member] === 'string') &&
     typeof value['signs'] === 'boolean' &&
     typeof value['certificates'] === 'number' &&
@@ -86,8 +84,7 @@ function isRoot(value: unknown): value is TrustedRoot {
 
 function isFault(value: unknown): value is ReportedFault {
   return (
-    isPlainRecord(value) &&
-    ['authority', 'code', 'severity', 'message'].every((member) => typeof value[member] === 'string')
+    isRecord(value) && ['authority', 'code', 'severity', 'message'].every((member) => typeof value[member] === 'string')
   )
 }
 

@@ -1,7 +1,7 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
-import { isPlainRecord } from '../state/json.js'
 
 /** What a provider does in the mesh. */
 export type RootRole = 'active' | 'passive' | 'inactive'
@@ -29,11 +29,11 @@ export interface RootObject {
 
 /** Reads a MeshRootCertificate. */
 function readRootObject({ metadata, spec, status }: KubernetesObject): RootObject {
-  const { role = 'active', trustDomain, provider } = isPlainRecord(spec) ? spec : {}
-  const { state, conditions } = isPlainRecord(status) ? status : {}
+  const { role = 'active', trustDomain, provider } = isRecord(spec) ? spec : {}
+  const { state, conditions } = isRecord(status) ? status : {}
   const known: readonly unknown[] = Array.isArray(conditions) ? conditions : []
   const conditionOf = (type: string): RootCondition | undefined => {
-    const found = known.filter(isPlainRecord).find((condition) => condition['type'] === type)
+    const found = known.filter(isRecord).find((condition) => condition['type'] === type)
     if (found === undefined || found['observedGeneration'] !== metadata.generation) return undefined
     return {
       isTrue: found['status'] === 'True',
@@ -80,9 +80,9 @@ function textOf(value: unknown): string {
 }
 
 function secretOf(provider: unknown): string | undefined {
-  const tresor = isPlainRecord(provider) ? provider['tresor'] : undefined
-  const ca = isPlainRecord(tresor) ? tresor['ca'] : undefined
-  const secretRef = isPlainRecord(ca) ? ca['secretRef'] : undefined
-  const name = isPlainRecord(secretRef) ? secretRef['name'] : undefined
+  const tresor = isRecord(provider) ? provider['tresor'] : undefined
+  const ca = isRecord(tresor) ? tresor['ca'] : undefined
+  const secretRef = isRecord(ca) ? ca['secretRef'] : undefined
+  const name = isRecord(secretRef) ? secretRef['name'] : undefined
   return typeof name === 'string' ? name : undefined
 }

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
-import { isPlainRecord } from '../state/json.js'
 
 const installKinds = ['self-hosted', 'managed'] as const
 
@@ -38,10 +39,10 @@ export async function loadConfig(variables: CliContext['variables']): Promise<Cl
   } catch (error) {
     throw wrong('is not valid YAML', 'osm env prints an example', error)
   }
-  const install = isPlainRecord(content) ? (content['install'] ?? {}) : content
+  const install = isRecord(content) ? (content['install'] ?? {}) : content
   // An empty file is as good as none.
   if (install === null) return defaultConfig
-  if (!isPlainRecord(install)) throw wrong('must be a mapping with the key install', 'osm env prints an example')
+  if (!isRecord(install)) throw wrong('must be a mapping with the key install', 'osm env prints an example')
   const field = (name: keyof CliConfig): string => {
     const value = install[name] ?? ''
     if (typeof value === 'string') return value || defaultConfig[name]
@@ -64,7 +65,7 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    if (isPlainRecord(error) && (error['code'] === 'ENOENT' || error['code'] === 'ENOTDIR')) return undefined
+    if (isRecord(error) && (error['code'] === 'ENOENT' || error['code'] === 'ENOTDIR')) return undefined
     throw cliError(
       'OSM_CLI_CONFIG',
       `${path} cannot be read`,

@@ -1,8 +1,8 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import type { VersionInfo } from '@osm-ts/program'
 
 import { healthPort, podsOfProgram } from '../kubernetes/control-planes.js'
 import { getFromPod, type Cluster } from '../kubernetes/open-cluster.js'
-import { isPlainRecord } from '../state/json.js'
 
 /**
  * What a controller of the namespace answers at a path of its health server; undefined where none answers as one does.
@@ -36,7 +36,7 @@ async function askController(cluster: Cluster, namespace: string, path: string):
 /** The version of a control plane as it says itself; undefined where it does not answer. */
 export async function versionOf(cluster: Cluster, namespace: string): Promise<VersionInfo | undefined> {
   const answer = await askController(cluster, namespace, '/version')
-  if (!isPlainRecord(answer)) return undefined
+  if (!isRecord(answer)) return undefined
   const text = (name: string): string => (typeof answer[name] === 'string' ? answer[name] : '')
   return text('version') === ''
     ? undefined
@@ -46,7 +46,7 @@ export async function versionOf(cluster: Cluster, namespace: string): Promise<Ve
 /** Kinds of SMI and the versions of them that a control plane reads, as `TrafficSplit:v1alpha4`; undefined where it does not answer. */
 export async function smiVersionsOf(cluster: Cluster, namespace: string): Promise<readonly string[] | undefined> {
   const answer = await askController(cluster, namespace, '/smi/version')
-  if (!isPlainRecord(answer)) return undefined
+  if (!isRecord(answer)) return undefined
   return Object.entries(answer)
     .map(([kind, version]) => `${kind}:${String(version).replace(/^[^/]*\//, '')}`)
     .sort()

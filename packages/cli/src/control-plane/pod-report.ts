@@ -1,7 +1,7 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 import { span } from '../output/style.js'
-import { isPlainRecord } from '../state/json.js'
 
 /** How a pod gets on, in a few words: `Running, ready`, `Pending, osm-controller: ImagePullBackOff`. */
 export function podSummary(pod: KubernetesObject): string {
@@ -39,13 +39,13 @@ interface ContainerState {
 }
 
 function containersOf({ status }: KubernetesObject): readonly ContainerState[] {
-  if (!isPlainRecord(status)) return []
+  if (!isRecord(status)) return []
   return [status['initContainerStatuses'], status['containerStatuses']]
     .flatMap((list): unknown[] => (Array.isArray(list) ? list : []))
-    .filter(isPlainRecord)
+    .filter(isRecord)
     .map(({ name, state }) => {
-      const [[word, facts] = ['', {}]] = Object.entries(isPlainRecord(state) ? state : {})
-      const { reason, message, exitCode } = isPlainRecord(facts) ? facts : {}
+      const [[word, facts] = ['', {}]] = Object.entries(isRecord(state) ? state : {})
+      const { reason, message, exitCode } = isRecord(facts) ? facts : {}
       const failed = typeof exitCode === 'number' && exitCode !== 0 ? `ended with code ${exitCode}` : ''
       // A container that has done its work has nothing to tell.
       const told = reason === 'Completed' ? '' : textOf(reason)
@@ -59,13 +59,13 @@ function containersOf({ status }: KubernetesObject): readonly ContainerState[] {
 }
 
 function conditionOf({ status }: KubernetesObject, type: string): Readonly<Record<string, unknown>> | undefined {
-  const conditions = isPlainRecord(status) ? status['conditions'] : undefined
+  const conditions = isRecord(status) ? status['conditions'] : undefined
   if (!Array.isArray(conditions)) return undefined
-  return conditions.filter(isPlainRecord).find((condition) => condition['type'] === type)
+  return conditions.filter(isRecord).find((condition) => condition['type'] === type)
 }
 
 function phaseOf({ status }: KubernetesObject): string {
-  const phase = isPlainRecord(status) ? status['phase'] : undefined
+  const phase = isRecord(status) ? status['phase'] : undefined
   return typeof phase === 'string' ? phase : 'Unknown'
 }
 

@@ -4,12 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { isOsmError } from '@osm-ts/driver-api'
 import type { Refusal, Sections, WhatIfQuestion, WhyQuestion } from '@osm-ts/dashboard'
-import { errorMessage, onAbort } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord, onAbort } from '@osm-ts/driver-api/toolkit'
 import type { PageRequest, Pages } from '@osm-ts/program'
 import { CommanderError } from 'commander'
 
 import { cliError } from '../errors.js'
-import { isPlainRecord } from '../state/json.js'
 import { answerWhatIf, answerWhy } from './mesh-questions.js'
 import { MeshWatch, type SectionTexts, type WatchedMesh } from './mesh-watch.js'
 import type { PageFile } from './page-files.js'
@@ -163,14 +162,14 @@ function whyQuestion(body: unknown): WhyQuestion {
 }
 
 function whatIfQuestion(body: unknown): WhatIfQuestion {
-  const remove = isPlainRecord(body) ? body['remove'] : undefined
+  const remove = isRecord(body) ? body['remove'] : undefined
   if (!Array.isArray(remove) || !remove.every((name) => typeof name === 'string'))
     throw cliError('OSM_CLI_USAGE', 'remove: must be a list of texts', 'send {"yaml": "…", "remove": []}')
   return { yaml: textOf(body, 'yaml'), remove }
 }
 
 function textOf(body: unknown, name: string): string {
-  const value = isPlainRecord(body) ? body[name] : undefined
+  const value = isRecord(body) ? body[name] : undefined
   if (typeof value === 'string') return value
   throw cliError('OSM_CLI_USAGE', `${name}: must be a text`, 'send all members of the question')
 }

@@ -2,13 +2,12 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 
-import { onAbort } from '@osm-ts/driver-api/toolkit'
+import { isRecord, onAbort } from '@osm-ts/driver-api/toolkit'
 import type { ObjectName } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
 import { podState } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
-import { isPlainRecord } from '../state/json.js'
 
 /** Add-ons of the chart: the label `app` of their pods, the name of the port of their page, and the value that installs them. */
 const addOns = {
@@ -91,10 +90,10 @@ async function findAddOn(
 }
 
 function portNamed(spec: unknown, name: string): number | undefined {
-  const containers = isPlainRecord(spec) && Array.isArray(spec['containers']) ? spec['containers'] : []
+  const containers = isRecord(spec) && Array.isArray(spec['containers']) ? spec['containers'] : []
   const ports = containers.flatMap((container: unknown): unknown[] =>
-    isPlainRecord(container) && Array.isArray(container['ports']) ? container['ports'] : [],
+    isRecord(container) && Array.isArray(container['ports']) ? container['ports'] : [],
   )
-  const found = ports.filter(isPlainRecord).find((port) => port['name'] === name)?.['containerPort']
+  const found = ports.filter(isRecord).find((port) => port['name'] === name)?.['containerPort']
   return typeof found === 'number' ? found : undefined
 }

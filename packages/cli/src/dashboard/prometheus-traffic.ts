@@ -1,7 +1,7 @@
 import type { ShownProxy, TrafficEdge } from '@osm-ts/dashboard'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 import { cliError } from '../errors.js'
-import { isPlainRecord } from '../state/json.js'
 import { accountOfIdentity } from './topology.js'
 import { quantile } from './traffic-rates.js'
 
@@ -122,13 +122,13 @@ async function readBounded(answer: Response): Promise<string> {
 
 /** The instant vector of an answer. What has another form is none. */
 function readSeries(answer: unknown): readonly Series[] {
-  const data = isPlainRecord(answer) ? answer['data'] : undefined
-  if (!isPlainRecord(data) || data['resultType'] !== 'vector' || !Array.isArray(data['result']))
+  const data = isRecord(answer) ? answer['data'] : undefined
+  if (!isRecord(data) || data['resultType'] !== 'vector' || !Array.isArray(data['result']))
     throw new Error('the answer is not an instant vector of Prometheus')
   return data['result'].flatMap((series: unknown): Series[] => {
-    const [metric, pair] = isPlainRecord(series) ? [series['metric'], series['value']] : []
+    const [metric, pair] = isRecord(series) ? [series['metric'], series['value']] : []
     const value = Array.isArray(pair) ? Number(pair[1]) : NaN
-    if (!isPlainRecord(metric) || !Number.isFinite(value)) return []
+    if (!isRecord(metric) || !Number.isFinite(value)) return []
     const labels = Object.entries(metric).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
     return [{ labels: new Map(labels), value }]
   })

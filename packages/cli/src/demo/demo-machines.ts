@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import { leaveMachine, type RunningMesh, startMesh, statePaths } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
@@ -13,7 +14,6 @@ import { cliError } from '../errors.js'
 import type { LiveMesh, RunMeshOptions } from '../live/run-mesh.js'
 import { makeFolderToken } from '../machine/make-token.js'
 import { debugApi } from '../state/debug-api.js'
-import { isPlainRecord } from '../state/json.js'
 import { getByProxy, probePlace } from './sample-split.js'
 
 /** Where the machines of a demo are started. */
@@ -169,7 +169,7 @@ async function portOf(server: ChildProcess, signal: AbortSignal): Promise<number
   // Stays open: what the program says later must not fill the pipe.
   const [line] = (await once(createInterface({ input: server.stdout }), 'line', { signal: limit })) as [string]
   const said: unknown = JSON.parse(line)
-  const listening = isPlainRecord(said) ? String(said.listening) : ''
+  const listening = isRecord(said) ? String(said.listening) : ''
   return Number(listening.slice(listening.lastIndexOf(':') + 1))
 }
 

@@ -1,7 +1,7 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import type { KubernetesObject, ObjectName } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
-import { isPlainRecord } from '../state/json.js'
 import type { Cluster } from './open-cluster.js'
 
 /** Programs of a control plane: names of their Deployments, and values of the label `app` of these and their pods. */
@@ -78,10 +78,10 @@ export async function podsOfProgram(
 
 /** What a pod says of itself. */
 export function podState({ metadata, status }: KubernetesObject): PodState {
-  const { phase, conditions, podIP } = isPlainRecord(status) ? status : {}
+  const { phase, conditions, podIP } = isRecord(status) ? status : {}
   const isEnding = metadata.deletionTimestamp !== undefined
   const isReady = (condition: unknown): boolean =>
-    isPlainRecord(condition) && condition['type'] === 'Ready' && condition['status'] === 'True'
+    isRecord(condition) && condition['type'] === 'Ready' && condition['status'] === 'True'
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
@@ -106,11 +106,11 @@ function controlPlaneOf({ metadata, spec }: KubernetesObject): ControlPlane {
 
 /** Arguments of the containers of a Deployment; what is no Deployment has none. */
 function argumentsOf(spec: unknown): readonly string[] {
-  const template = isPlainRecord(spec) ? spec['template'] : undefined
-  const pod = isPlainRecord(template) ? template['spec'] : undefined
-  const containers = isPlainRecord(pod) && Array.isArray(pod['containers']) ? pod['containers'] : []
+  const template = isRecord(spec) ? spec['template'] : undefined
+  const pod = isRecord(template) ? template['spec'] : undefined
+  const containers = isRecord(pod) && Array.isArray(pod['containers']) ? pod['containers'] : []
   return containers.flatMap((container: unknown) => {
-    const given = isPlainRecord(container) && Array.isArray(container['args']) ? container['args'] : []
+    const given = isRecord(container) && Array.isArray(container['args']) ? container['args'] : []
     return given.filter((argument: unknown) => typeof argument === 'string')
   })
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
-import { isPlainRecord } from '../state/json.js'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 /** One answer that was got from inside a network namespace. */
 export interface InsideAnswer {
@@ -76,7 +76,7 @@ export async function getFromInside(
 
 function parseAnswer(line: string): InsideAnswer | undefined {
   const value: unknown = JSON.parse(line)
-  if (!isPlainRecord(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { time, durationMs, status, server, body } = value
   if (typeof time !== 'number' || typeof durationMs !== 'number' || typeof status !== 'number') return undefined
   return {

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import type { MeshMode, RunningInstance } from '@osm-ts/standalone'
 
 import { httpGet } from '../state/http-get.js'
-import { isPlainRecord } from '../state/json.js'
 import { getFromInside, type InsideAnswer } from './inside-workload.js'
 import type { SeenCertificate } from './live-view.js'
 
@@ -61,7 +61,7 @@ export async function readSidecarCertificate(getPage: GetPage): Promise<SeenCert
  * fields of their own; Pipy, which cannot read URIs, shows the certificate itself.
  */
 export function certificateIn(answer: unknown): SeenCertificate | undefined {
-  const certificates = isPlainRecord(answer) ? listOf(answer['certificates']) : []
+  const certificates = isRecord(answer) ? listOf(answer['certificates']) : []
   const uris = certificates
     .flatMap((entry) => listOf(entry['cert_chain']))
     .map(urisOf)
@@ -75,7 +75,7 @@ function urisOf({ pem, subject_alt_names: names }: Readonly<Record<string, unkno
 }
 
 function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isPlainRecord) : []
+  return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
 /** The URIs that a certificate bears. Node writes names as `DNS:a, URI:b`. */

@@ -1,13 +1,13 @@
 import { connect } from 'node:tls'
 
 import { type MachineGrant, machinePaths, newJoinToken } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import { resourceTypes, SecretTokenStore } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
 import { podsOfProgram, theControlPlane } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { httpGet } from '../state/http-get.js'
-import { isPlainRecord } from '../state/json.js'
 import type { MadeToken } from './make-token.js'
 
 /** A token for a mesh on Kubernetes, and where machines use it. */
@@ -80,7 +80,7 @@ async function rootOf(cluster: Cluster, namespace: string, port: number): Promis
     const connection = connect({ socket: inner, rejectUnauthorized: false })
     const { body } = await httpGet(`http://localhost${machinePaths.trust}`, { signal, connection })
     const answer: unknown = JSON.parse(body)
-    const roots = isPlainRecord(answer) && Array.isArray(answer['trustBundle']) ? answer['trustBundle'] : []
+    const roots = isRecord(answer) && Array.isArray(answer['trustBundle']) ? answer['trustBundle'] : []
     const [root] = roots.filter((pem: unknown) => typeof pem === 'string')
     if (root !== undefined) return root
   } finally {
@@ -98,10 +98,10 @@ async function addressOf({ api, signal }: Cluster, namespace: string): Promise<s
   const service = await api.get(resourceTypes.Service, { namespace, name: SERVICE }, signal)
   const spec = service?.['spec']
   const status = service?.['status']
-  const balancer = isPlainRecord(status) ? status['loadBalancer'] : undefined
-  const ingress = isPlainRecord(balancer) && Array.isArray(balancer['ingress']) ? balancer['ingress'] : []
-  const [first] = ingress.filter(isPlainRecord)
-  const found = first?.['ip'] ?? first?.['hostname'] ?? (isPlainRecord(spec) ? spec['clusterIP'] : undefined)
+  const balancer = isRecord(status) ? status['loadBalancer'] : undefined
+  const ingress = isRecord(balancer) && Array.isArray(balancer['ingress']) ? balancer['ingress'] : []
+  const [first] = ingress.filter(isRecord)
+  const found = first?.['ip'] ?? first?.['hostname'] ?? (isRecord(spec) ? spec['clusterIP'] : undefined)
   const address = typeof found === 'string' ? found : `${SERVICE}.${namespace}`
   return address.includes(':') ? `[${address}]` : address
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import {
   isKubernetesError,
   type KubernetesManifest,
@@ -8,7 +9,6 @@ import {
 } from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
-import { isPlainRecord } from '../state/json.js'
 import { memberOf, templateAnnotations, type RestartableWorkload } from './workloads.js'
 
 /** Admission of a new pod. `unknown`: the user may not create pods. */
@@ -58,7 +58,7 @@ function newPod(workload: RestartableWorkload, sidecarClass: string | undefined)
     metadata: {
       name: `${object.metadata.name.slice(0, 40)}-osm-migrate`,
       namespace: object.metadata.namespace ?? '',
-      ...(isPlainRecord(labels) && { labels: labels as Readonly<Record<string, string>> }), // the API server has checked it
+      ...(isRecord(labels) && { labels: labels as Readonly<Record<string, string>> }), // the API server has checked it
       annotations: {
         ...templateAnnotations(workload),
         ...(sidecarClass !== undefined && { [sidecarClassAnnotation]: sidecarClass }),

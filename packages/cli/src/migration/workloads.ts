@@ -1,3 +1,4 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import {
   type KubernetesObject,
   listAll,
@@ -9,7 +10,6 @@ import {
 import { podSummary } from '../control-plane/pod-report.js'
 import { podState } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
-import { isPlainRecord } from '../state/json.js'
 
 /** Kinds whose pods a change of the pod template recreates, one after the other. */
 export const restartableKinds = ['Deployment', 'StatefulSet', 'DaemonSet'] as const
@@ -103,13 +103,13 @@ export function workloadId({ kind, name }: { readonly kind: string; readonly nam
 
 /** A member of an object, by its path; undefined where there is none. */
 export function memberOf(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce((found, name) => (isPlainRecord(found) ? found[name] : undefined), value)
+  return path.reduce((found, name) => (isRecord(found) ? found[name] : undefined), value)
 }
 
 /** Annotations of the pod template. */
 export function templateAnnotations({ object }: Pick<RestartableWorkload, 'object'>): Readonly<Record<string, string>> {
   const found = memberOf(object, 'spec', 'template', 'metadata', 'annotations')
-  return isPlainRecord(found) ? (found as Readonly<Record<string, string>>) : {} // the API server has checked it
+  return isRecord(found) ? (found as Readonly<Record<string, string>>) : {} // the API server has checked it
 }
 
 function controllerOf({ metadata }: KubernetesObject) {

@@ -13,12 +13,11 @@ import type {
   ServiceReport,
   StatusCondition,
 } from '@osm-ts/core'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
 import { type CertificatesReport, readCertificatesReport } from '../certificates/certificates-report.js'
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
-import { isPlainRecord } from './json.js'
 
 /** A policy, and which objects its parts came from: by hash, and by pointer into the part. */
 export interface ExplainedPolicy extends ProxyPolicy {
@@ -122,14 +121,14 @@ export function debugApiBy(
     statuses: async () => {
       const path = '/debug/status'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['proxies'], isProxyStatus))
+      if (!isRecord(answer) || !isListOf(answer['proxies'], isProxyStatus))
         throw misunderstood(place, path, 'no list of proxies')
       return answer['proxies']
     },
     refused: async () => {
       const path = '/debug/status'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['refused'], isRefusedPeer))
+      if (!isRecord(answer) || !isListOf(answer['refused'], isRefusedPeer))
         throw misunderstood(place, path, 'no list of refused peers')
       return answer['refused']
     },
@@ -137,7 +136,7 @@ export function debugApiBy(
       const path = '/debug/participants'
       const answer = await get(path)
       if (
-        !isPlainRecord(answer) ||
+        !isRecord(answer) ||
         !isListOf(answer['proxies'], isParticipation) ||
         !isListOf(answer['endpointsWithoutProxy'], isEndpointWithoutProxy)
       )
@@ -159,7 +158,7 @@ export function debugApiBy(
     problems: async () => {
       const path = '/debug/problems'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['problems'], isProblem))
+      if (!isRecord(answer) || !isListOf(answer['problems'], isProblem))
         throw misunderstood(place, path, 'no list of problems')
       return answer['problems']
     },
@@ -172,14 +171,14 @@ export function debugApiBy(
     pushes: async () => {
       const path = '/debug/pushes'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['changes'], isChangeReport))
+      if (!isRecord(answer) || !isListOf(answer['changes'], isChangeReport))
         throw misunderstood(place, path, 'no list of changes')
       return answer['changes']
     },
     drivers: async () => {
       const path = '/debug/drivers'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['drivers'], isDriverState))
+      if (!isRecord(answer) || !isListOf(answer['drivers'], isDriverState))
         throw misunderstood(place, path, 'no list of drivers')
       return answer['drivers']
     },
@@ -198,7 +197,7 @@ function misunderstood(place: string, path: string, what: string, cause?: unknow
 /** Looks at what the command line relies on; the controller is of the same version and answers for the rest. */
 function isProxyStatus(value: unknown): value is ProxyStatus {
   return (
-    isPlainRecord(value) &&
+    isRecord(value) &&
     ['uuid', 'name', 'identity', 'class', 'state'].every((member) => typeof value[member] === 'string') &&
     typeof value['connected'] === 'boolean' &&
     Array.isArray(value['rejected']) &&
@@ -209,7 +208,7 @@ function isProxyStatus(value: unknown): value is ProxyStatus {
 
 function isParticipation(value: unknown): value is ProxyParticipation {
   return (
-    isPlainRecord(value) &&
+    isRecord(value) &&
     ['name', 'identity', 'commonName', 'state'].every((member) => typeof value[member] === 'string') &&
     isListOf(value['services'], isServiceName)
   )
@@ -217,7 +216,7 @@ function isParticipation(value: unknown): value is ProxyParticipation {
 
 function isEndpointWithoutProxy(value: unknown): value is EndpointWithoutProxy {
   return (
-    isPlainRecord(value) &&
+    isRecord(value) &&
     isServiceName(value['service']) &&
     ['address', 'reason'].every((member) => typeof value[member] === 'string') &&
     ['string', 'undefined'].includes(typeof value['provider']) &&
@@ -227,48 +226,46 @@ function isEndpointWithoutProxy(value: unknown): value is EndpointWithoutProxy {
 
 function isServiceReport(value: unknown): value is ServiceReport {
   return (
-    isPlainRecord(value) &&
+    isRecord(value) &&
     isServiceName(value['service']) &&
     ['accounts', 'inboundServices', 'trafficPolicies', 'hosts', 'endpoints'].every((it) => Array.isArray(value[it])) &&
-    isPlainRecord(value['ingress'])
+    isRecord(value['ingress'])
   )
 }
 
 function isServiceName(value: unknown): value is EndpointWithoutProxy['service'] {
-  return isPlainRecord(value) && ['namespace', 'name'].every((member) => typeof value[member] === 'string')
+  return isRecord(value) && ['namespace', 'name'].every((member) => typeof value[member] === 'string')
 }
 
 function isCondition(value: unknown): value is StatusCondition {
-  return isPlainRecord(value) && ['code', 'message', 'since'].every((member) => typeof value[member] === 'string')
+  return isRecord(value) && ['code', 'message', 'since'].every((member) => typeof value[member] === 'string')
 }
 
 function isRefusedPeer(value: unknown): value is RefusedPeerStatus {
   return (
-    isPlainRecord(value) &&
-    isCondition(value) &&
-    ['address', 'last'].every((member) => typeof value[member] === 'string')
+    isRecord(value) && isCondition(value) && ['address', 'last'].every((member) => typeof value[member] === 'string')
   )
 }
 
 function isPolicy(value: unknown): value is ExplainedPolicy {
-  return isPlainRecord(value) && isPlainRecord(value['proxy']) && isPlainRecord(value['parts'])
+  return isRecord(value) && isRecord(value['proxy']) && isRecord(value['parts'])
 }
 
 function isChangeReport(value: unknown): value is ChangeReport {
   return (
-    isPlainRecord(value) &&
+    isRecord(value) &&
     ['change', 'debounceMs', 'recomputeMs'].every((member) => typeof value[member] === 'number') &&
-    ['cause', 'proxies', 'ack', 'queue', 'translate', 'encode', 'send'].every((it) => isPlainRecord(value[it])) &&
+    ['cause', 'proxies', 'ack', 'queue', 'translate', 'encode', 'send'].every((it) => isRecord(value[it])) &&
     typeof value['time'] === 'string'
   )
 }
 
 function isDriverState(value: unknown): value is DriverState {
-  return isPlainRecord(value) && ['name', 'origin', 'state', 'version'].every((it) => typeof value[it] === 'string')
+  return isRecord(value) && ['name', 'origin', 'state', 'version'].every((it) => typeof value[it] === 'string')
 }
 
 function isProblem(value: unknown): value is Problem {
-  return isPlainRecord(value) && ['code', 'severity', 'message'].every((member) => typeof value[member] === 'string')
+  return isRecord(value) && ['code', 'severity', 'message'].every((member) => typeof value[member] === 'string')
 }
 
 function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-import { isPlainRecord } from './json.js'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
 import { cliError } from '../errors.js'
 
 /** Name of the folder in which a mesh keeps its state, unless told otherwise. */
@@ -82,7 +83,7 @@ function readIfThere(file: string): string {
 
 function parseMeshFile(text: string): ReturnType<typeof readMeshFile> | undefined {
   const value = parseOrUndefined(text)
-  if (!isPlainRecord(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { pid, folder, mode, controllerUrl, machinesUrl } = value
   const usable =
     typeof pid === 'number' &&

@@ -1,4 +1,5 @@
 import type { ProxyStatus } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import {
   bootstrapSecretName,
   findSidecarContainer,
@@ -18,7 +19,6 @@ import { podState, type ControlPlane } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import type { NamedThing } from '../policy-question.js'
 import type { DebugApi, ExplainedPolicy } from '../state/debug-api.js'
-import { isPlainRecord } from '../state/json.js'
 import { failure, success, unknown, type Check } from './check.js'
 
 /** A mesh whose traffic is verified. */
@@ -168,11 +168,11 @@ function checkReady(pod: VerifiedPod): Check {
   const sidecar = sidecarContainer(pod)
   if (object === undefined || sidecar === undefined)
     return failure(context, 'it has no sidecar', 'first fix why the pod has no sidecar')
-  const { initContainerStatuses, containerStatuses } = isPlainRecord(object['status']) ? object['status'] : {}
+  const { initContainerStatuses, containerStatuses } = isRecord(object['status']) ? object['status'] : {}
   const status = [initContainerStatuses, containerStatuses]
     .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
-    .find((each) => isPlainRecord(each) && each['name'] === sidecar.name)
-  const isReady = isPlainRecord(status) ? status['ready'] === true : podState(object).ready
+    .find((each) => isRecord(each) && each['name'] === sidecar.name)
+  const isReady = isRecord(status) ? status['ready'] === true : podState(object).ready
   if (isReady) return success(context)
   const { namespace = '', name: podName } = object.metadata
   const logs = `kubectl logs ${podName} --namespace ${namespace} --container ${sidecar.name}`
@@ -194,7 +194,7 @@ export function noteOf(
 /** The policy of the proxy of a pod. */
 export async function policyOf({ debug }: VerifiedMesh, { uuid, object }: VerifiedPod): Promise<Told<ExplainedPolicy>> {
   if (uuid === '') return { fault: 'the pod has no proxy', hint: 'first fix why the pod has no sidecar' }
-  const { serviceAccountName } = isPlainRecord(object?.spec) ? object.spec : {}
+  const { serviceAccountName } = isRecord(object?.spec) ? object.spec : {}
   const account = typeof serviceAccountName === 'string' ? serviceAccountName : 'default'
   return told(debug.policy({ uuid, identity: `${account}.${object?.metadata.namespace ?? ''}` }))
 }
@@ -206,8 +206,8 @@ export async function podsBehind(
 ): Promise<readonly KubernetesObject[] | undefined> {
   const service = await api.get(resourceTypes.Service, name, signal)
   if (service === undefined) return undefined
-  const selector = isPlainRecord(service['spec']) ? service['spec']['selector'] : undefined
-  const pairs = isPlainRecord(selector) ? Object.entries(selector).map(([key, value]) => `${key}=${String(value)}`) : []
+  const selector = isRecord(service['spec']) ? service['spec']['selector'] : undefined
+  const pairs = isRecord(selector) ? Object.entries(selector).map(([key, value]) => `${key}=${String(value)}`) : []
   if (pairs.length === 0) return []
   return listAll(api, resourceTypes.Pod, { namespace: name.namespace, labelSelector: pairs.join(',') }, signal)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { dictionary, ownValue } from './dictionary.js'
+import { dictionary, isRecord, ownValue } from './dictionary.js'
 
 const hostileKeys = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']
 
@@ -22,5 +22,15 @@ describe('dictionaries', () => {
       ['a', 2],
     ]
     expect(ownValue(dictionary(entries), 'a')).toBe(2)
+  })
+})
+
+describe('isRecord', () => {
+  it.each([[{}], [{ a: 1 }], [dictionary([['a', 1]])]])('accepts the object %j', (value) => {
+    expect(isRecord(value)).toBe(true)
+  })
+
+  it.each([[null], [undefined], [[]], ['text'], [1], [true]])('refuses %j', (value) => {
+    expect(isRecord(value)).toBe(false)
   })
 })

@@ -16,3 +16,8 @@ export function dictionary<T>(entries: Iterable<readonly [string, T]>): Record<s
 export function ownValue<T>(values: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(values, key) ? values[key] : undefined
 }
+
+/** True for what JSON calls an object: neither null nor a list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -3,11 +3,10 @@ import { pathToFileURL } from 'node:url'
 
 import { checkDriver, type Driver } from '@osm-ts/driver-api'
 import { isContractRange, requireContract } from '@osm-ts/driver-api/host'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
 import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'
-import { isRecord } from '../wire/telemetry.js'
 import type { ServedDriver } from './serve-driver.js'
 
 /**

@@ -2,12 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 
 import type { OsmError } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 import type { JsonObject } from '@osm-ts/endpoints-api'
 
 import { DEFAULT_HEAP_MB, DEFAULT_RESIDENT_MB, isIntegrity } from '../load/driver-list.js'
 import { processError } from '../wire/failure.js'
-import { isRecord } from '../wire/telemetry.js'
 
 /** An endpoints provider to run. */
 export interface ProviderEntry {

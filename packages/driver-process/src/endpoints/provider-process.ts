@@ -1,5 +1,5 @@
 import type { Logger, OsmError } from '@osm-ts/driver-api'
-import { onAbort } from '@osm-ts/driver-api/toolkit'
+import { isRecord, onAbort } from '@osm-ts/driver-api/toolkit'
 import {
   ENDPOINTS_CONTRACT_VERSION,
   type CallOutcome,
@@ -12,7 +12,6 @@ import {
 
 import { runChildProcess, type RunningChild, sleepUnlessAborted } from '../host/child-process.js'
 import { processError } from '../wire/failure.js'
-import { isRecord } from '../wire/telemetry.js'
 import type { FromProvider, ProviderDeclaration, ToProvider } from './messages.js'
 import type { ProviderEntry } from './provider-list.js'
 

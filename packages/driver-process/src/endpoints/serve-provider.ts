@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers'
 import { pathToFileURL } from 'node:url'
 
-import { errorMessage, Listeners } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord, Listeners } from '@osm-ts/driver-api/toolkit'
 import {
   ENDPOINTS_CONTRACT_VERSION,
   type CustomResource,
@@ -15,7 +15,6 @@ import { dnsProvider, fileProvider } from '@osm-ts/endpoints-local'
 
 import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'
-import { isRecord } from '../wire/telemetry.js'
 import type { FromProvider, LogLevel, ToProvider } from './messages.js'
 
 /** Least time between two answers that are sent, in milliseconds. */

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 
 import { isDriverName, type OsmError } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
 import { processError } from '../wire/failure.js'
-import { isRecord } from '../wire/telemetry.js'
 
 /** What becomes of a workload whose driver does not answer: `Fail` refuses it, `Ignore` lets it run without a sidecar. */
 type FailurePolicy = 'Fail' | 'Ignore'

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { OsmError } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
 import { processError } from '../wire/failure.js'
-import { isRecord } from '../wire/telemetry.js'
 
 /** What a host reads in the package.json of a driver package. */
 export interface PackageManifest {

@@ -1,10 +1,9 @@
 import { Metadata, status, type ServiceError } from '@grpc/grpc-js'
 import { type ErrorDetails, isOsmError, OsmError } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
 import type { DriverProcessErrorCode } from '../errors.js'
 import { messages } from './messages.js'
-import { isRecord } from './telemetry.js'
 
 const TRAILER = 'osm-error-bin'
 const CODE = /^OSM_[A-Z0-9]+(_[A-Z0-9]+)*$/

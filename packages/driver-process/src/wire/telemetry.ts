@@ -1,4 +1,5 @@
 import type { Logger } from '@osm-ts/driver-api'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 /** What a driver measures with, before it measures. */
 export interface MetricDeclaration {
@@ -29,11 +30,6 @@ const isNumber = (value: unknown): value is number => typeof value === 'number' 
 /** Never converts: a driver may send an object that has no text. */
 const isOneOf = (value: unknown, known: readonly unknown[]): boolean => known.includes(value)
 const isTextRecord = (value: unknown): boolean => isRecord(value) && Object.values(value).every(isText)
-
-/** True for an object that is no list. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function isMetricDeclaration(value: unknown): value is MetricDeclaration {
   return (

@@ -1,3 +1,5 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
 import { codeOfStatus, type ForbiddenBy, KubernetesError } from '../kubernetes-error.js'
 
 /** An object of kind Status, as far as it is read. */
@@ -96,10 +98,6 @@ function asStatus(body: unknown): StatusObject {
       })),
     },
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function retryAfterOf(header: string | undefined, status: StatusObject): number | undefined {

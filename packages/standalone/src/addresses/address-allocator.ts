@@ -1,8 +1,9 @@
 import { objectRef, type KindMap, type Problem } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { addressAt, parseIpv4Range, sizeOf, type Ipv4Range } from '../netns/ipv4-range.js'
-import { isRecord, readStateFile } from '../state/state-folder.js'
+import { readStateFile } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
 import { FixedAddressTable, type AddressTable, type VirtualAddresses } from './virtual-addresses.js'
 

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Deadline } from '@osm-ts/core'
-
-import { isRecord } from '../state/state-folder.js'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 const PERIOD_MS = 100
 const TIMEOUT_MS = 1500

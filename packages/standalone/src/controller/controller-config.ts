@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 
 import { OsmError } from '@osm-ts/driver-api'
 import type { DriverEntry, ProviderEntry } from '@osm-ts/driver-process'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
-import { isRecord } from '../state/state-folder.js'
 import type { VirtualAddresses } from '../addresses/virtual-addresses.js'
 
 /** What a controller process is started with: a JSON file whose path is its only argument. It holds no secret. */

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Problem } from '@osm-ts/core'
 import { Deadline } from '@osm-ts/core'
-
-import { isRecord } from '../state/state-folder.js'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 const PERIOD_MS = 2000
 const TIMEOUT_MS = 1500

@@ -3,9 +3,8 @@ import { get } from 'node:http'
 
 import { certificatesOfDocument } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
-import { isRecord } from '../state/state-folder.js'
 import type { JoinErrorCode } from './errors.js'
 
 const PATH = '/metadata/attested/document?api-version=2021-02-01&nonce='

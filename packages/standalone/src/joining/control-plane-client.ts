@@ -18,9 +18,8 @@ import {
   TrustAnswerSchema,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
-import { errorMessage, schemaIssues } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord, schemaIssues } from '@osm-ts/driver-api/toolkit'
 
-import { isRecord } from '../state/state-folder.js'
 import type { JoinErrorCode } from './errors.js'
 
 /** The certificate of a machine, and the roots that it trusts. PEM. */

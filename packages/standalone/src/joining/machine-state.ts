@@ -10,9 +10,8 @@ import {
   writeKeyRequest,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
-import { isRecord } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
 import type { MachineCredential } from './control-plane-client.js'
 import type { JoinErrorCode } from './errors.js'

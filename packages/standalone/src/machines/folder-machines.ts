@@ -22,9 +22,8 @@ import {
   warnOfSilence,
 } from '@osm-ts/controller'
 import { isOsmError, type ProxyUUID } from '@osm-ts/driver-api'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
 
-import { isRecord } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
 import { InstanceFile, instanceHostname } from '../workload/instance-object.js'
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { OsmError } from '@osm-ts/driver-api'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import type { NetnsErrorCode } from '../errors.js'
 
 /** What to give a program besides its arguments. */
@@ -63,8 +64,4 @@ export async function listByIp(
   const output = await runTool('ip', ['-j', ...args], signal && { signal })
   const listed: unknown = output.trim() === '' ? [] : JSON.parse(output)
   return Array.isArray(listed) ? listed.filter(isRecord) : []
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 
 import { OsmError } from '@osm-ts/driver-api'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 
 import type { StandaloneErrorCode } from '../errors.js'
-import { isRecord, readStateFile } from '../state/state-folder.js'
+import { readStateFile } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
 import type { PortCheck } from './is-port-free.js'
 import type { PortRange } from './port-range.js'

@@ -1,4 +1,6 @@
-import { isRecord, readStateFile } from '../state/state-folder.js'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
+import { readStateFile } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
 import type { ProcessTable } from './process-identity.js'
 

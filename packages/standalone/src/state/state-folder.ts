@@ -85,8 +85,3 @@ function unusable(path: string, cause: unknown): OsmError<StandaloneErrorCode> {
     cause,
   })
 }
-
-/** True for a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,7 +1,8 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
 import { readLines } from '../process/read-lines.js'
 import { startChild, type Child } from '../process/child.js'
 import type { ProcessRegistry } from '../process/process-registry.js'
-import { isRecord } from '../state/state-folder.js'
 import type { LoopbackRequest, ProgramCommand } from '../workload/instance-placement.js'
 
 /** A helper that no one has requested this long is ended. */

@@ -1,5 +1,6 @@
+import { isRecord } from '@osm-ts/driver-api/toolkit'
+
 import type { ReportedRequest } from '../types.js'
-import { isRecord } from '../state/state-folder.js'
 
 /** The request that a line of a workload's output reports, or undefined if it is some other line. */
 export function parseReportedRequest(

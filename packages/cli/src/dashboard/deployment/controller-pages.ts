@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 
 import { DASHBOARD_CERTIFICATE_PATH, PAGES_SERVER_NAME, pemCertificates } from '@osm-ts/core'
+import { isRecord } from '@osm-ts/driver-api/toolkit'
 import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { cliError } from '../../errors.js'
@@ -10,7 +11,6 @@ import { mergedDebugApi, noController } from '../../kubernetes/cluster-debug.js'
 import { podsOfProgram } from '../../kubernetes/control-planes.js'
 import { debugApiBy, type DebugApi } from '../../state/debug-api.js'
 import { type HttpAnswer, httpsAsk } from '../../state/http-get.js'
-import { isPlainRecord } from '../../state/json.js'
 
 /** How controllers are found and asked. */
 export interface ControllerPagesOptions {
@@ -63,7 +63,7 @@ export class ControllerPages {
     if (address === undefined) throw noController(this.#options.osmNamespace, 'is ready')
     const { status, body } = await this.#ask(address, DASHBOARD_CERTIFICATE_PATH, JSON.stringify({ csr }))
     const answer: unknown = status === 200 ? JSON.parse(body) : undefined
-    if (isPlainRecord(answer) && typeof answer['chain'] === 'string') return answer['chain']
+    if (isRecord(answer) && typeof answer['chain'] === 'string') return answer['chain']
     throw cliError(
       'OSM_CLI_DASHBOARD_CERTIFICATE',
       `the controller at ${address} did not sign a certificate of the page: status ${status}: ${body.slice(0, 200)}`,
@@ -116,10 +116,10 @@ export class ControllerPages {
 }
 
 function rootsOf(configuration: unknown): readonly string[] {
-  const webhooks = isPlainRecord(configuration) ? configuration['webhooks'] : undefined
+  const webhooks = isRecord(configuration) ? configuration['webhooks'] : undefined
   const [first] = Array.isArray(webhooks) ? (webhooks as readonly unknown[]) : []
-  const client = isPlainRecord(first) ? first['clientConfig'] : undefined
-  const bundle = isPlainRecord(client) ? client['caBundle'] : undefined
+  const client = isRecord(first) ? first['clientConfig'] : undefined
+  const bundle = isRecord(client) ? client['caBundle'] : undefined
   if (typeof bundle !== 'string') return []
   return pemCertificates(Buffer.from(bundle, 'base64').toString('utf8')).filter((pem) => new X509Certificate(pem).ca)
 }

@@ -1,9 +1,8 @@
 import type { ProcessLogger } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
-import { sourceOf } from '@osm-ts/driver-api/toolkit'
+import { isRecord, sourceOf } from '@osm-ts/driver-api/toolkit'
 import { type PageRequest, securePageServer, type SecurePages } from '@osm-ts/program'
 
-import { isPlainRecord } from '../../state/json.js'
 import { addDashboardRoutes, type DashboardContent, refusal, securityHeaders } from '../dashboard-routes.js'
 import { loginNoticeOf, loginPage } from './login-page.js'
 import { type PageAccess, type PageVerdict } from './page-access.js'
@@ -76,7 +75,7 @@ export function pageServer({ access, audience, credential, logger, ...content }:
     return reply.type('text/html; charset=utf-8').send(loginPage(notice, audience))
   })
   app.post('/login', async (request, reply) => {
-    const token = isPlainRecord(request.body) ? request.body['token'] : undefined
+    const token = isRecord(request.body) ? request.body['token'] : undefined
     const text = typeof token === 'string' ? token.trim() : ''
     const verdict = text.length > MAX_COOKIE_CHARACTERS ? 'unknown' : await check(request, text)
     // By an address of its own, so that a browser does not send the token again when its user loads the form again.

@@ -1,7 +1,10 @@
 /** A promise with the functions that settle it. */
 export interface Deferred<T> {
+  /** Pending until `resolve` or `reject` is called. */
   readonly promise: Promise<T>
+  /** Fulfils the promise. */
   readonly resolve: (value: T) => void
+  /** Rejects the promise. */
   readonly reject: (reason: unknown) => void
 }
 
