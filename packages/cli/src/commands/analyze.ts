@@ -11,8 +11,7 @@ import { outputOption, toJson } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { debugApiOf, meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import { debugApiOf, meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags, stateOption } from './mesh-source.js'
 
 type Threshold = Problem['severity'] | 'never'
 

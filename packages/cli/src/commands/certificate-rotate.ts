@@ -13,8 +13,7 @@ import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { durationMs, timeoutOption } from './install-options.js'
-import { meshSourceOf } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import { meshSourceOf, stateOption } from './mesh-source.js'
 
 interface RotateFlags {
   readonly timeout: string

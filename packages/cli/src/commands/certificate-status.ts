@@ -7,8 +7,14 @@ import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { debugApi } from '../state/debug-api.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
-import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import {
+  meshSourceHelp,
+  type MeshSource,
+  meshSourceOf,
+  namespaceOption,
+  type MeshSourceFlags,
+  stateOption,
+} from './mesh-source.js'
 
 /** `osm certificate status` */
 export function addCertificateStatus(parent: Command, host: CommandHost): void {

@@ -4,8 +4,7 @@ import type { AddOnName } from '../dashboard/forward-add-on.js'
 import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { openCluster } from '../kubernetes/open-cluster.js'
 import { type CommandHost, exitCodes } from './cli-command.js'
-import { meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import { meshSourceHelpByCluster, meshSourceOf, type MeshSourceFlags, stateOption } from './mesh-source.js'
 
 interface DashboardFlags extends MeshSourceFlags {
   readonly localPort: number

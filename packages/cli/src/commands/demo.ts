@@ -14,7 +14,7 @@ import type { LiveMesh, RunMeshOptions } from '../live/run-mesh.js'
 import { isAlive } from '../state/find-mesh.js'
 import { toText, type CommandHost, exitCodes, type ExitCode } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
-import { meshOf } from './state-option.js'
+import { meshOf } from './mesh-source.js'
 
 interface DemoFlags extends RunFlags {
   readonly folder?: string

@@ -7,8 +7,7 @@ import { outputOption, toJson } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshLoaderOf } from './load-running-mesh.js'
-import { meshSourceHelpByCluster, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import { meshSourceHelpByCluster, type MeshSourceFlags, stateOption } from './mesh-source.js'
 
 interface DiffFlags extends MeshSourceFlags {
   readonly file?: readonly string[]

@@ -14,8 +14,14 @@ import { type Emphasis, span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
 import { debugApi } from '../state/debug-api.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
-import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import {
+  meshSourceHelp,
+  type MeshSource,
+  meshSourceOf,
+  namespaceOption,
+  type MeshSourceFlags,
+  stateOption,
+} from './mesh-source.js'
 
 /** States that need no action. */
 const CALM: ReadonlySet<DriverState['state']> = new Set(['ready', 'starting', 'not-allowed'])

@@ -25,8 +25,7 @@ import type { MadeClusterToken } from '../machine/make-cluster-token.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { type CommandHost, exitCodes } from './cli-command.js'
-import { type MeshSource, meshSourceOf } from './mesh-source.js'
-import { stateOption, type StateFlags } from './state-option.js'
+import { type MeshSource, meshSourceOf, type StateFlags, stateOption } from './mesh-source.js'
 
 const MACHINE_STATE = '/var/lib/osm-machine'
 const AZURE_METADATA = new URL('http://169.254.169.254')

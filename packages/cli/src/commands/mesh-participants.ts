@@ -4,8 +4,14 @@ import { wantsColor } from '../cli-context.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
-import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import {
+  debugApiOf,
+  meshSourceHelp,
+  meshSourceOf,
+  namespaceOption,
+  type MeshSourceFlags,
+  stateOption,
+} from './mesh-source.js'
 
 /** `osm mesh participants` */
 export function addMeshParticipants(parent: Command, host: CommandHost): void {

@@ -1,13 +1,13 @@
 import { isOsmError } from '@osm-ts/driver-api'
 import { type Command, Option } from 'commander'
 
+import type { CliContext } from '../cli-context.js'
 import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
 import { clusterFlagsOf, type ClusterFlags } from '../kubernetes/cluster-options.js'
 import { openCluster, type Cluster } from '../kubernetes/open-cluster.js'
 import { debugApi, type DebugApi } from '../state/debug-api.js'
-import { nearestState, type FoundMesh } from '../state/find-mesh.js'
+import { nearestState, type FoundMesh, findMesh, isAlive } from '../state/find-mesh.js'
 import type { CommandHost } from './cli-command.js'
-import { meshOf, type StateFlags } from './state-option.js'
 
 /** Options of commands that speak of a running mesh, wherever it runs. */
 export interface MeshSourceFlags extends StateFlags {
@@ -29,6 +29,21 @@ function helpOfChoice(options: string): string {
   return `
 With ${options}, the command uses a mesh on Kubernetes. Otherwise it uses the mesh that runs on
 this machine, or the cluster of the kubeconfig if there is none.`
+}
+
+/** Options of commands that speak of a running mesh. */
+export interface StateFlags {
+  readonly state?: string
+}
+
+/** The `--state` option. */
+export function stateOption(): Option {
+  return new Option('--state <folder>', 'state folder of the mesh (default: the nearest .osm-standalone, upwards)')
+}
+
+/** The mesh that the options speak of. */
+export function meshOf({ cwd }: Pick<CliContext, 'cwd'>, { state }: StateFlags): FoundMesh {
+  return findMesh({ state, cwd, isAlive })
 }
 
 /** The `--namespace` option. */

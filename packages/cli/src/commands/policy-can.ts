@@ -15,8 +15,7 @@ import {
 } from '../policy-question.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { meshLoaderOf } from './load-running-mesh.js'
-import { meshSourceHelp } from './mesh-source.js'
-import { stateOption, type StateFlags } from './state-option.js'
+import { meshSourceHelp, type StateFlags, stateOption } from './mesh-source.js'
 
 interface CanFlags extends StateFlags {
   readonly folder?: string

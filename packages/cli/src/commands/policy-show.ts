@@ -6,8 +6,14 @@ import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import type { NamedThing } from '../policy-question.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
-import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import {
+  debugApiOf,
+  meshSourceHelp,
+  meshSourceOf,
+  namespaceOption,
+  type MeshSourceFlags,
+  stateOption,
+} from './mesh-source.js'
 
 /** `osm policy show <service>` */
 export function addPolicyShow(parent: Command, host: CommandHost): void {

@@ -5,8 +5,14 @@ import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { chooseProxy } from '../state/choose-proxy.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
-import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import {
+  debugApiOf,
+  meshSourceHelp,
+  meshSourceOf,
+  namespaceOption,
+  type MeshSourceFlags,
+  stateOption,
+} from './mesh-source.js'
 
 /** `osm proxy config <instance>` */
 export function addProxyConfig(parent: Command, host: CommandHost): void {

@@ -12,8 +12,7 @@ import { debugApi } from '../state/debug-api.js'
 import type { FoundMesh } from '../state/find-mesh.js'
 import { httpGet, type HttpAnswer } from '../state/http-get.js'
 import { type CommandHost, exitCodes } from './cli-command.js'
-import { meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import { meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags, stateOption } from './mesh-source.js'
 
 const pages = ['config_dump', 'clusters', 'listeners', 'stats', 'certs', 'ready']
 

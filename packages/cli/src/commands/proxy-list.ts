@@ -7,8 +7,14 @@ import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
-import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
-import { stateOption } from './state-option.js'
+import {
+  debugApiOf,
+  meshSourceHelp,
+  meshSourceOf,
+  namespaceOption,
+  type MeshSourceFlags,
+  stateOption,
+} from './mesh-source.js'
 
 /** `osm proxy list` */
 export function addProxyList(parent: Command, host: CommandHost): void {

@@ -14,8 +14,14 @@ import { type ControlPlane, theControlPlane } from '../kubernetes/control-planes
 import type { DebugApi } from '../state/debug-api.js'
 import { type CommandHost, exitCodes } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
-import { debugApiOf, meshSourceHelpByCluster, meshSourceOf, type MeshSource } from './mesh-source.js'
-import { stateOption, type StateFlags } from './state-option.js'
+import {
+  debugApiOf,
+  meshSourceHelpByCluster,
+  meshSourceOf,
+  type MeshSource,
+  stateOption,
+  type StateFlags,
+} from './mesh-source.js'
 
 interface BugReportFlags extends StateFlags {
   readonly all?: boolean

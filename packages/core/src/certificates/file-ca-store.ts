@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
-import { hasCode } from '../has-code.js'
 import { CaMaterial, type CaStore } from './ca-store.js'
 import type { CertificateErrorCode } from './errors.js'
 import type { Authority } from './kinds.js'
@@ -130,4 +129,9 @@ function storeError(error: unknown, path: string): OsmError {
     full ? `no space left to store ${path}` : `${path}: ${(error as Error).message}`, // node:fs throws nothing else
     { cause: error, details: { path } },
   )
+}
+
+/** True for an error of the operating system with one of these codes, such as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && codes.includes(String(error.code))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
-import { hasCode } from '../has-code.js'
+import { hasCode } from '../certificates/file-ca-store.js'
 import type { MachineErrorCode } from './errors.js'
 import type { StoredToken, TokenUse } from './join-token.js'
 import { MAX_TOKENS, type TokenStore } from './token-store.js'
