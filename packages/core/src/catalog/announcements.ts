@@ -34,10 +34,13 @@ export class Announcements {
   }
 }
 
-/** Whom an update may put behind other services: where only endpoints are new, that is known, and neither roots nor Secrets have a say in it. */
+/**
+ * Whom an update may put behind other services. Endpoints providers name the accounts, also those that an edited object concerns: asking for all identities
+ * after each edit would cost every change a walk over the mesh. Roots and Secrets change no endpoints.
+ */
 function announcementOf({ spec, config, endpoints }: CatalogUpdate): Announcement | undefined {
-  if (spec !== undefined || config !== undefined) return { accounts: undefined }
-  return endpoints === undefined ? undefined : { accounts: endpoints.accounts }
+  if (config !== undefined) return { accounts: undefined }
+  return spec === undefined && endpoints === undefined ? undefined : { accounts: endpoints?.accounts ?? [] }
 }
 
 function joined(first: Announcement | undefined, second: Announcement | undefined): Announcement | undefined {

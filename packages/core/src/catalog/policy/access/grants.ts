@@ -100,7 +100,7 @@ export const destinationsFrom = defineQuery<CatalogState, ServiceAccountRef, rea
       .map((name) => context.get(targetAnalysis, name))
     return uniqueNames(
       analyses.flatMap((analysis) =>
-        analysis?.effective === true && analysis.sources.some((source) => nameKey(source) === nameKey(account))
+        analysis?.effective === true && analysis.sources.some((source) => sameName(source, account))
           ? [analysis.destination]
           : [],
       ),
