@@ -17,6 +17,8 @@ import { writeArchive } from './write-archive.mjs'
 
 /** The application of the pods that tests make. */
 export const testAppName = 'test-app'
+/** What the manifests of examples/bookstore run, which find Node.js where {@link nodePath} is. */
+const sampleReference = 'gcr.io/distroless/nodejs24-debian12:nonroot'
 /** What the manifests of the Gateway API's conformance suite run, in the release that tools/gateway-api pins. */
 const echoReference = 'registry.k8s.io/gateway-api/echo-advanced:v1.5.1'
 /** What charts/osm/templates/_checks.tpl takes for class pipy. */
@@ -47,6 +49,7 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, pipy, 
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
   yield writeArchive(echoImage(settings, base), folder, 'echo-advanced')
+  yield writeArchive(sampleImage(settings, base), folder, 'nodejs')
   const packages = makeLayer('a driver of a third party, and an endpoints provider', [
     ...testDriverFiles().map(({ path, content }) => file(`drivers/acme/${path}`, content, 0o444)),
     ...readdirSync(azure).map((path) => file(`providers/azure/${path}`, readFileSync(join(azure, path)), 0o444)),
@@ -130,6 +133,16 @@ function echoImage({ architecture, labels }, base) {
       Labels: labels,
     },
   })
+}
+
+/**
+ * Node.js alone, under the name of the image of the bookstore.
+ * @param {ImageSettings} settings
+ * @param {import('./oci-image.mjs').Layer} base
+ */
+function sampleImage({ architecture, labels }, base) {
+  const config = { User: nonroot, Entrypoint: [nodePath], WorkingDir: '/', Labels: labels }
+  return makeImage({ name: sampleReference, architecture, layers: [base], config })
 }
 
 function testAppFile() {

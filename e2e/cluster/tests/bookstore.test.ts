@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
 import { judge } from '@osm-ts/driver-testkit'
 import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
@@ -6,11 +7,12 @@ import { answered, denied, speakerOf, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
-import type { RunningPod, TestNamespace } from '../support/test-namespace.js'
+import { type RunningPod, sidecarOf, type TestNamespace } from '../support/test-namespace.js'
 import { waitUntil } from '../wait-until.js'
 
 const setUpTimeoutMs = 540_000
 const limitMs = 120_000
+const manifests = fileURLToPath(new URL('../../../examples/bookstore', import.meta.url))
 const names = ['bookbuyer', 'bookthief', 'bookstore', 'bookwarehouse'] as const
 const store = 'http://bookstore.bookstore:14001'
 const warehouse = 'http://bookwarehouse.bookwarehouse:14001'
@@ -196,6 +198,60 @@ describe('pods of the bookstore', () => {
       const accept = ({ received }: CallAnswer): boolean => received === `220 ${member}`
       await answered(caller, url, { what: `is greeted by ${member}`, accept })
       await denied(thief, url)
+    }
+  })
+})
+
+describe('the manifests of examples/bookstore', () => {
+  /** The latest status of each attempt of a client, by its target and path. */
+  const statuses = async (namespace: TestNamespace, client: string): Promise<Readonly<Record<string, number>>> => {
+    const logs = ['logs', `deployment/${client}`, '-n', namespace.name, '-c', client, '--tail=9']
+    const lines = (await cluster.kubectl.run(logs)).trim().split('\n')
+    const attempts = lines.map((line) => JSON.parse(line) as { target: string; path: string; status: number })
+    return Object.fromEntries(attempts.map(({ target, path, status }) => [`${target} ${path}`, status]))
+  }
+  const reports = async (
+    namespace: TestNamespace,
+    client: string,
+    expected: Readonly<Record<string, number>>,
+  ): Promise<void> => {
+    await until(`${client} reports ${JSON.stringify(expected)}`, async () => {
+      const found = await statuses(namespace, client)
+      return Object.entries(expected).every(([attempt, status]) => found[attempt] === status) ? true : undefined
+    })
+  }
+
+  test('run the bookstore of the guide with sidecars and under its policies', async () => {
+    const tcpDemo = await mesh.createNamespace('tcp-demo')
+    const all = [...Object.values(namespaces), tcpDemo]
+    for (const { name } of all)
+      await cluster.kubectl.run(['delete', 'deployments,statefulsets', '--all', '-n', name], { timeoutMs: limitMs })
+    const rendered = await cluster.kubectl.run(['kustomize', manifests])
+    const label = 'openservicemesh.io/monitored-by: '
+    await cluster.kubectl.run(['apply', '-f', '-'], { input: rendered.replaceAll(`${label}osm`, label + mesh.name) })
+    for (const { name } of all) {
+      const wait = ['wait', 'deployments', '--all', '-n', name, '--for=condition=Available', '--timeout=240s']
+      await cluster.kubectl.run(wait, { timeoutMs: setUpTimeoutMs })
+    }
+    await reports(namespaces.bookbuyer, 'bookbuyer', {
+      'bookstore /books-bought': 200,
+      'bookstore /buy-a-book/new': 200,
+    })
+    await reports(namespaces.bookthief, 'bookthief', {
+      'bookstore /books-bought': 200,
+      'bookstore /buy-a-book/new': 403,
+      'bookwarehouse /restock-books': 0,
+    })
+    await reports(tcpDemo, 'tcp-client', { 'tcp-echo tcp:9000': 200 })
+    for (const namespace of all) {
+      const { items } = await cluster.kubectl.get<{ readonly items: readonly RunningPod[] }>([
+        'pods',
+        '-n',
+        namespace.name,
+      ])
+      const running = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      expect(running.length).toBeGreaterThan(0)
+      for (const pod of running) expect(sidecarOf(pod)).toBeDefined()
     }
   })
 })
