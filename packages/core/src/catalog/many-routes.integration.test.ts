@@ -5,7 +5,7 @@ import { largeMesh } from '../../test/catalog/large-mesh.js'
 import { MeshFixture, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import type { ProxyKey } from '../identity/index.js'
 import { makeObjectKey, type KindMap } from '../spec/index.js'
-import { combinationsInAll } from './policy/problems/combinations.js'
+import { MAX_PORT_ROUTES } from './policy/problems/combinations.js'
 import { PolicyDiffs } from './store/policy-diff.js'
 
 const origin = { kind: 'file', file: 'routes.yaml', line: 1, column: 1 } as const
@@ -92,7 +92,7 @@ describe('10,000 HTTPRoutes in one namespace', () => {
   fixture.apply(routes)
 
   it('have as many of them applied as one port takes, and the others reported', () => {
-    const bound = combinationsInAll.gatewayRoutes
+    const bound = MAX_PORT_ROUTES
     expect(routesOf(fixture.document('n2/s0102-0'), noisy)).toHaveLength(bound)
     const reported = boundProblems(fixture).map(({ severity, object, field }) => [severity, object?.name, field])
     expect(reported.toSorted()).toEqual(

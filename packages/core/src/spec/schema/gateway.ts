@@ -4,8 +4,17 @@ import { maxCount, oneOf, portNumber, struct, type Spec } from './common.js'
 
 const text = (description: string) => Type.String({ minLength: 1, description })
 
+/** Bounds of the Gateway API. Proxies refuse a whole configuration for a header that is too long, or for too many. */
+const maxHeaders = 16
+const maxHeaderName = 256
+const maxHeaderValue = 4096
+const maxPath = 1024
+
 const HeaderValueSchema = struct(
-  { name: text('Name of the header.'), value: Type.String({ description: 'Value of the header.' }) },
+  {
+    name: Type.String({ minLength: 1, maxLength: maxHeaderName, description: 'Name of the header.' }),
+    value: Type.String({ maxLength: maxHeaderValue, description: 'Value of the header.' }),
+  },
   'A header with its value.',
 )
 
@@ -13,9 +22,18 @@ const HeaderModifierSchema = (description: string) =>
   Type.Optional(
     struct(
       {
-        set: Type.Optional(Type.Array(HeaderValueSchema, { description: 'Headers whose values are replaced.' })),
-        add: Type.Optional(Type.Array(HeaderValueSchema, { description: 'Headers to which a value is added.' })),
-        remove: Type.Optional(Type.Array(Type.String(), { description: 'Names of headers that are removed.' })),
+        set: Type.Optional(
+          Type.Array(HeaderValueSchema, { maxItems: maxHeaders, description: 'Headers whose values are replaced.' }),
+        ),
+        add: Type.Optional(
+          Type.Array(HeaderValueSchema, { maxItems: maxHeaders, description: 'Headers to which a value is added.' }),
+        ),
+        remove: Type.Optional(
+          Type.Array(Type.String({ maxLength: maxHeaderName }), {
+            maxItems: maxHeaders,
+            description: 'Names of headers that are removed.',
+          }),
+        ),
       },
       description,
     ),
@@ -32,8 +50,12 @@ const PathModifierSchema = (description: string) =>
     struct(
       {
         type: oneOf(['ReplaceFullPath', 'ReplacePrefixMatch'], 'What is replaced: the path, or its matched prefix.'),
-        replaceFullPath: Type.Optional(Type.String({ description: 'The new path, with ReplaceFullPath.' })),
-        replacePrefixMatch: Type.Optional(Type.String({ description: 'The new prefix, with ReplacePrefixMatch.' })),
+        replaceFullPath: Type.Optional(
+          Type.String({ maxLength: maxPath, description: 'The new path, with ReplaceFullPath.' }),
+        ),
+        replacePrefixMatch: Type.Optional(
+          Type.String({ maxLength: maxPath, description: 'The new prefix, with ReplacePrefixMatch.' }),
+        ),
       },
       description,
     ),
@@ -126,8 +148,8 @@ const ValueMatchSchema = (what: string) =>
       type: oneOf(valueMatchTypes, 'How values are compared. Regular expressions are RE2 and match the whole value.', {
         default: 'Exact',
       }),
-      name: text(`Name of the ${what}.`),
-      value: Type.String({ description: `Value of the ${what}.` }),
+      name: Type.String({ minLength: 1, maxLength: maxHeaderName, description: `Name of the ${what}.` }),
+      value: Type.String({ maxLength: maxHeaderValue, description: `Value of the ${what}.` }),
     },
     `A condition on a ${what}.`,
   )
@@ -148,7 +170,11 @@ const MatchSchema = struct(
           type: oneOf(['Exact', 'PathPrefix', 'RegularExpression'], 'How the path is compared.', {
             default: 'PathPrefix',
           }),
-          value: Type.String({ default: '/', description: 'Path, prefix of whole segments, or RE2 expression.' }),
+          value: Type.String({
+            default: '/',
+            maxLength: maxPath,
+            description: 'Path, prefix of whole segments, or RE2 expression.',
+          }),
         },
         'A condition on the path.',
       ),
@@ -263,7 +289,11 @@ export const HTTPRouteSpecSchema = struct(
                   }),
                 ),
                 attempts: Type.Optional(
-                  Type.Integer({ minimum: 1, maximum: maxCount, description: 'Most repetitions; 1 if absent.' }),
+                  Type.Integer({
+                    minimum: 1,
+                    maximum: maxCount,
+                    description: 'Most repetitions; 1 if absent. At most 100.',
+                  }),
                 ),
                 backoff: Type.Optional(
                   Type.String({ description: "Base of the pauses between attempts; the sidecar's own if absent." }),
@@ -291,9 +321,12 @@ const MethodMatchSchema = struct(
       },
     ),
     service: Type.Optional(
-      Type.String({ description: 'Service with its package, such as shop.Books; any if absent or empty.' }),
+      Type.String({
+        maxLength: 1024,
+        description: 'Service with its package, such as shop.Books; any if absent or empty.',
+      }),
     ),
-    method: Type.Optional(Type.String({ description: 'Method; any if absent or empty.' })),
+    method: Type.Optional(Type.String({ maxLength: 1024, description: 'Method; any if absent or empty.' })),
   },
   'A condition on service and method. At least one of both is required.',
 )

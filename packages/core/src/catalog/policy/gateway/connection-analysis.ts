@@ -49,8 +49,10 @@ export const connectionAnalysis = defineQuery<
         return { port, weight: backend.weight }
       }),
     )
-    const serverNames = route.kind === 'TLSRoute' ? { serverNames: sortedUnique(route.spec.hostnames) } : {}
-    return { ...serverNames, backends, ...attachmentOf(references), problems: problems.items }
+    const serverNames: Pick<ConnectionAnalysis, 'serverNames'> =
+      route.kind === 'TLSRoute' ? { serverNames: sortedUnique(route.spec.hostnames) } : {}
+    const cost = backends.length + (serverNames.serverNames?.length ?? 0)
+    return { ...serverNames, backends, ...attachmentOf(references, cost), problems: problems.items }
   },
 })
 

@@ -3,22 +3,15 @@ import { compareText } from '@osm-ts/driver-api/policy'
 import type { ConnectionRouteKind } from '../../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
-import {
-  calledPortKey,
-  nameKey,
-  servicePortKey,
-  targetPortKey,
-  type CalledPortRef,
-  type TargetPortRef,
-} from '../parts/keys.js'
+import { calledPortKey, nameKey, targetPortKey, type CalledPortRef, type TargetPortRef } from '../parts/keys.js'
 import type { SourceRef } from '../parts/policy-part.js'
-import { combinationsInAll, reportTooMany } from '../problems/combinations.js'
+import { MAX_PORT_ROUTES, reportTooMany } from '../problems/combinations.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { upstreamOfPort } from '../upstreams/upstreams.js'
 import { connectionAnalysis, type ConnectionAnalysis, type ConnectionBackend } from './connection-analysis.js'
-import { compareRanked } from './route-order.js'
 import { portFor } from './route-references.js'
-import { routesBy, type RouteRef } from './route-refs.js'
+import type { RouteRef } from './route-refs.js'
+import { routesAtPort } from './routed-ports.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -85,10 +78,10 @@ function planByName(context: Context, port: CalledPortRef, attached: readonly At
   const routes = attached.flatMap((each): readonly PlannedConnections[] => {
     const { route, analysis } = each
     const names = analysis.serverNames ?? []
-    if (owners.size + names.length > combinationsInAll.gatewayRoutes) {
+    if (owners.size + names.length > MAX_PORT_ROUTES) {
       const list = new ProblemList(objectRefOf(route.kind, route))
       const what = `is left out at port ${port.port}: with those before it by age and name, Service ${nameKey(port)} has more server names`
-      reportTooMany(list, 'spec.hostnames', what, combinationsInAll.gatewayRoutes, 'use fewer')
+      reportTooMany(list, 'spec.hostnames', what, MAX_PORT_ROUTES, 'use fewer')
       problems.push(...list.items)
       return []
     }
@@ -118,21 +111,11 @@ interface AttachedRoute {
 
 /** In the order in which they have a claim. */
 function attachedRoutes(context: Context, port: CalledPortRef, kind: ConnectionRouteKind): readonly AttachedRoute[] {
-  const { readers } = port
-  const candidates =
-    readers === undefined
-      ? routesBy(context, 'parent', nameKey(port), [kind])
-      : routesBy(context, 'consumer', readers, [kind])
-  const key = servicePortKey(port)
-  return candidates
-    .flatMap((route) => {
-      const analysis = context.get(connectionAnalysis, route)
-      const isAttached = analysis?.ports.some((candidate) => servicePortKey(candidate) === key) ?? false
-      return analysis === undefined || !isAttached
-        ? []
-        : [{ route, analysis, createdAt: analysis.createdAt, rank: [], place: 0 }]
-    })
-    .sort(compareRanked)
+  return context.get(routesAtPort, { ...port, kind }).flatMap(({ namespace, name }) => {
+    const route = { kind, namespace, name }
+    const analysis = context.get(connectionAnalysis, route)
+    return analysis === undefined ? [] : [{ route, analysis }]
+  })
 }
 
 /** Shares of backends; those that lead to one upstream are one. */

@@ -28,6 +28,7 @@ import {
   backendPort,
   httpPorts,
   portFor,
+  textCost,
   type RouteAttachment,
   type RoutedPort,
   type RouteReferences,
@@ -94,7 +95,7 @@ export const routeAnalysis = defineQuery<CatalogState, RouteRef<RequestRouteKind
       route.kind === 'HTTPRoute'
         ? route.spec.rules.map((rule, index) => translateRule(references, index, httpRule(rule, index, unmatched)))
         : route.spec.rules.map((rule, index) => translateRule(references, index, grpcRule(rule, index, unmatched)))
-    return { rules, ...attachmentOf(references), problems: problems.items }
+    return { rules, ...attachmentOf(references, costOf(rules)), problems: problems.items }
   },
 })
 
@@ -189,6 +190,17 @@ function shareOf({
   if (fraction !== undefined)
     return Math.min(1_000_000, Math.round((fraction.numerator / fraction.denominator) * 1_000_000))
   return (percent ?? 100) * 10_000
+}
+
+/** A sidecar gets each match of a rule with all that the rule does. */
+function costOf(rules: readonly RouteRule[]): number {
+  let sum = 0
+  for (const { matches, changes, backends, copies } of rules) {
+    const shares = backends.map((backend) => 1 + textCost(backend.changes)).reduce((a, b) => a + b, copies.length)
+    const each = Math.max(1, shares) + textCost(changes)
+    for (const { match } of matches) sum += each + textCost(match)
+  }
+  return sum
 }
 
 /** True if a service gets requests or copies of some callers from a route; see {@link portFor}. */

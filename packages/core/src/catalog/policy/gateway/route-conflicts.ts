@@ -2,11 +2,13 @@ import { writtenKind } from '../../../spec/index.js'
 import type { QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { nameKey, type CalledPortRef } from '../parts/keys.js'
+import { combinationsInAll, reportTooMany } from '../problems/combinations.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { connectionPlan, type RouteLoss } from './connection-plan.js'
 import { grpcRouteAt } from './route-plan.js'
 import type { RouteAttachment } from './route-references.js'
 import { isConnectionRoute, sameRoute, type RouteRef } from './route-refs.js'
+import { isBeyondBound } from './routed-ports.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -18,6 +20,13 @@ export function routeConflicts(
 ): readonly PolicyProblem[] {
   const problems = new ProblemList(objectRefOf(route.kind, route))
   for (const { field, ports } of parents) {
+    const [port] = ports
+    if (port === undefined) continue
+    if (isBeyondBound(context, route, port)) {
+      const what = `is left out: with those before it by age and name, Service ${nameKey(port)} has more combinations of port, match and backend`
+      reportTooMany(problems, field, what, combinationsInAll.gatewayRoutes, 'use fewer')
+      continue
+    }
     const losses = ports.flatMap((port) => {
       const callers = port.namespace === route.namespace ? {} : { readers: route.namespace }
       const loss = lossAt(context, route, { ...port, ...callers })

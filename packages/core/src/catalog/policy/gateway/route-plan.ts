@@ -12,6 +12,7 @@ import { deepEqual, defineQuery, textKey, type QueryContext } from '../../increm
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import {
   calledPortKey,
+  compareNames,
   nameKey,
   servicePortKey,
   targetPortKey,
@@ -20,15 +21,16 @@ import {
   type TargetPortRef,
 } from '../parts/keys.js'
 import type { SourceRef } from '../parts/policy-part.js'
-import { combinationsInAll, reportTooMany } from '../problems/combinations.js'
+import { MAX_PORT_ROUTES, reportTooMany } from '../problems/combinations.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
 import { upstreamOfPort } from '../upstreams/upstreams.js'
-import { routeAnalysis, type RouteAnalysis, type RouteBackend, type RouteRule } from './route-analysis.js'
+import { routeAnalysis, type RouteBackend, type RouteRule } from './route-analysis.js'
 import type { FilterChanges } from './route-filters.js'
 import { compareRanked, type RankedMatch } from './route-order.js'
 import { routeAttachment } from './route-reach.js'
 import { portFor } from './route-references.js'
 import { routesBy, type RouteRef } from './route-refs.js'
+import { routesAtPort } from './routed-ports.js'
 
 type Context = QueryContext<CatalogState>
 type RequestRoute = RouteRef<RequestRouteKind>
@@ -92,10 +94,10 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
     const ranked: RankedRequests[] = []
     for (const { route, createdAt, rules } of attached) {
       const own = rules.flatMap((rule) => rule.matches.map((requests) => ({ rule, ...requests })))
-      if (ranked.length + own.length > combinationsInAll.gatewayRoutes) {
+      if (ranked.length + own.length > MAX_PORT_ROUTES) {
         const list = new ProblemList(objectRefOf(route.kind, route))
         const what = `is left out at port ${key.port}: with those before it by age and name, Service ${nameKey(key)} has more matches`
-        reportTooMany(list, 'spec.rules', what, combinationsInAll.gatewayRoutes, 'use fewer')
+        reportTooMany(list, 'spec.rules', what, MAX_PORT_ROUTES, 'use fewer')
         problems.push(...list.items)
         continue
       }
@@ -131,8 +133,10 @@ export const grpcRouteAt = defineQuery<CatalogState, CalledPortRef, RequestRoute
   name: 'grpc-route-at',
   keyOf: calledPortKey,
   equal: deepEqual,
-  compute: (context, port) =>
-    candidates(context, port, 'GRPCRoute').find((route) => isAttached(context.get(routeAnalysis, route), port)),
+  compute: (context, port) => {
+    const [first] = context.get(routesAtPort, { ...port, kind: 'GRPCRoute' }).toSorted(compareNames)
+    return first && { ...first, kind: 'GRPCRoute' }
+  },
 })
 
 interface AttachedRoute {
@@ -144,26 +148,11 @@ interface AttachedRoute {
 /** In the order in which they have a claim. */
 function attachedRoutes(context: Context, port: CalledPortRef): readonly AttachedRoute[] {
   const kind = context.get(grpcRouteAt, port) === undefined ? 'HTTPRoute' : 'GRPCRoute'
-  return candidates(context, port, kind)
-    .flatMap((route): readonly AttachedRoute[] => {
-      const analysis = context.get(routeAnalysis, route)
-      return analysis !== undefined && isAttached(analysis, port)
-        ? [{ route, createdAt: analysis.createdAt, rules: analysis.rules }]
-        : []
-    })
-    .map((attached) => ({ ...attached, rank: [], place: 0 }))
-    .sort(compareRanked)
-}
-
-function candidates(context: Context, port: CalledPortRef, kind: RequestRouteKind): readonly RequestRoute[] {
-  const { readers } = port
-  return readers === undefined
-    ? routesBy(context, 'parent', nameKey(port), [kind])
-    : routesBy(context, 'consumer', readers, [kind])
-}
-
-function isAttached(analysis: RouteAnalysis | undefined, port: ServicePortRef): boolean {
-  return analysis?.ports.some((candidate) => servicePortKey(candidate) === servicePortKey(port)) ?? false
+  return context.get(routesAtPort, { ...port, kind }).flatMap(({ namespace, name }): readonly AttachedRoute[] => {
+    const route = { kind, namespace, name } as const
+    const analysis = context.get(routeAnalysis, route)
+    return analysis === undefined ? [] : [{ route, createdAt: analysis.createdAt, rules: analysis.rules }]
+  })
 }
 
 /** A rule's place: the kind of its route, and the port that is called. */

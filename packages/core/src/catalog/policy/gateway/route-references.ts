@@ -1,4 +1,4 @@
-import type { Protocol } from '@osm-ts/driver-api/policy'
+import { canonicalJson, type Protocol } from '@osm-ts/driver-api/policy'
 
 import { refusedReference, type GatewayRouteKind, type KindMap } from '../../../spec/index.js'
 import type { QueryContext } from '../../incremental/index.js'
@@ -6,6 +6,7 @@ import type { CatalogState } from '../../inputs/catalog-state.js'
 import { isService } from '../../inputs/references.js'
 import { mayConcern } from '../access/consent.js'
 import { nameKey, sameName, servicePortKey, type NamespacedName, type ServicePortRef } from '../parts/keys.js'
+import { objectCombinations, reportTooMany } from '../problems/combinations.js'
 import type { ProblemList } from '../problems/problems.js'
 import { isHttp } from '../upstreams/protocol.js'
 import { serviceModel } from '../upstreams/services.js'
@@ -61,13 +62,33 @@ export interface RouteAttachment {
   readonly parents: readonly RouteParent[]
   /** RFC 3339; empty if unknown. */
   readonly createdAt: string
+  /** What the route adds to the policy of each caller at one port: combinations of match and backend, long texts counted more. */
+  readonly cost: number
 }
 
-/** What a route is attached to. Adds a problem for each parent that it is not. */
-export function attachmentOf(references: RouteReferences): RouteAttachment {
+/**
+ * What a route is attached to. Adds a problem for each parent that it is not. A route that says too much for so many ports is attached to none.
+ *
+ * @param cost - of one port
+ */
+export function attachmentOf(references: RouteReferences, cost: number): RouteAttachment {
+  const { route, problems } = references
   const parents = parentPorts(references)
   const ports = new Map(parents.flatMap((parent) => parent.ports.map((port) => [servicePortKey(port), port])))
-  return { parents, ports: [...ports.values()], createdAt: references.route.metadata.createdAt ?? '' }
+  const createdAt = route.metadata.createdAt ?? ''
+  const all = cost * ports.size
+  if (all <= objectCombinations.gatewayRoute) return { parents, ports: [...ports.values()], createdAt, cost }
+  const what = `has ${all} combinations of port, match and backend, and is ignored`
+  reportTooMany(problems, 'spec', what, objectCombinations.gatewayRoute)
+  return { parents: parents.map(({ field }) => ({ field, ports: [] })), ports: [], createdAt, cost }
+}
+
+/** Characters that count as one combination. */
+const TEXT_UNIT = 128
+
+/** How many combinations more the text of a part of a route counts as, where it is long. */
+export function textCost(value: unknown): number {
+  return Math.floor(canonicalJson(value).length / TEXT_UNIT)
 }
 
 function parentPorts({ context, route, problems, fits }: RouteReferences): readonly RouteParent[] {

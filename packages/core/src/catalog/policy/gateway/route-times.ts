@@ -4,6 +4,9 @@ import { parseDuration } from '../../../config/index.js'
 import type { HTTPRouteRule } from '../../../spec/index.js'
 import type { RuleFaults } from './rule-faults.js'
 
+/** Repetitions of one request at most: each is another request to the backend, and the client waits for all of them. */
+const MAX_ATTEMPTS = 100
+
 /** How long the requests of a rule may take, and when they are sent again. */
 interface RouteTimes {
   /** Of all attempts together, in milliseconds; 0 means none. */
@@ -24,6 +27,8 @@ export function routeTimes(
     return { timeoutMs: found.length === 0 ? 0 : Math.min(...found), retries: undefined }
   }
   const { codes = [], attempts = 1, backoff } = retry
+  if (attempts > MAX_ATTEMPTS)
+    faults.add('OSM_SPEC_ROUTE_VALUE', `${field}.retry.attempts`, `must be from 1 to ${MAX_ATTEMPTS}, not ${attempts}`)
   const backoffMs = milliseconds(backoff, `${field}.retry.backoff`, faults)
   return {
     timeoutMs: request,

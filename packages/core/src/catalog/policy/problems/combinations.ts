@@ -13,8 +13,10 @@ export const objectCombinations = Object.freeze({
   trafficTarget: 10_000,
   /** Backends of an IngressBackend or AccessControl times its sources, names and requests. */
   access: 50_000,
-  /** Backends of a TrafficSplit times the requests that it applies to. */
+  /** Backends of a TrafficSplit times the requests that it applies to and the ports of its apex. */
   trafficSplit: 10_000,
+  /** Matches of a route of the Gateway API times their backends and the ports that it is attached to; long texts count more. */
+  gatewayRoute: 10_000,
 })
 
 /** Maximum number of pairs of all objects that concern one account or one service. */
@@ -25,9 +27,12 @@ export const combinationsInAll = Object.freeze({
   trafficTarget: 20_000,
   /** For each apex of TrafficSplits. */
   trafficSplit: 20_000,
-  /** Matches of routes of the Gateway API for each port of a service. */
-  gatewayRoutes: 2_000,
+  /** For each service, of routes of the Gateway API of one kind. */
+  gatewayRoutes: 20_000,
 })
+
+/** Maximum number of matches, or server names, of routes of the Gateway API at one port of a service. */
+export const MAX_PORT_ROUTES = 2_000
 
 /** Maximum number of ports of a Service. Each sidecar that may call the Service receives all of them. */
 export const MAX_SERVICE_PORTS = 1_000

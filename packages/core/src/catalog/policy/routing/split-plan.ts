@@ -49,7 +49,8 @@ export const splitAnalysis = defineQuery<CatalogState, NamespacedName, SplitAnal
     const problems = new ProblemList(objectRefOf('TrafficSplit', key))
     const apex = usableApex(context, split, problems)
     const matches = splitMatches(context, split, problems)
-    const backends = isTooLarge(split, matches, problems) ? [] : usableBackends(context, split, problems)
+    const all = combinationsOf(context, apex, { backends: split.spec.backends, matches })
+    const backends = isTooLarge(all, problems) ? [] : usableBackends(context, split, problems)
     return { split: key, apex, backends, matches, problems: problems.items }
   },
 })
@@ -75,7 +76,7 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
       const analysis = context.get(splitAnalysis, name)
       if (analysis?.apex === undefined || analysis.backends.length === 0) return []
       const { split, backends, matches } = analysis
-      pairs += backends.length * Math.max(1, matches?.length ?? 0)
+      pairs += combinationsOf(context, apex, analysis)
       if (pairs > combinationsInAll.trafficSplit) {
         beyond.push(split)
         return []
@@ -93,7 +94,7 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
     })
     const leftOut = beyond.flatMap((split) => {
       const list = new ProblemList(objectRefOf('TrafficSplit', split))
-      const what = `is left out: with those before it by name, Service ${nameKey(apex)} has more combinations of backend and match`
+      const what = `is left out: with those before it by name, Service ${nameKey(apex)} has more combinations of port, backend and match`
       reportTooMany(list, 'spec', what, combinationsInAll.trafficSplit, 'use fewer')
       return list.items
     })
@@ -101,16 +102,21 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
   },
 })
 
+/** What a TrafficSplit adds to the policy of each caller: every backend for every match, at each port of the apex. */
+function combinationsOf(
+  context: QueryContext<CatalogState>,
+  apex: MeshService | undefined,
+  { backends, matches }: { readonly backends: readonly unknown[]; readonly matches: readonly unknown[] | undefined },
+): number {
+  const ports = apex === undefined ? 0 : (context.get(serviceModel, apex)?.ports.length ?? 0)
+  return backends.length * Math.max(1, matches?.length ?? 0) * Math.max(1, ports)
+}
+
 /** True for a TrafficSplit that exceeds its limit and is ignored. */
-function isTooLarge(
-  { spec }: KindMap['TrafficSplit'],
-  matches: readonly SplitMatch[] | undefined,
-  problems: ProblemList,
-): boolean {
+function isTooLarge(combinations: number, problems: ProblemList): boolean {
   const limit = objectCombinations.trafficSplit
-  const pairs = spec.backends.length * Math.max(1, matches?.length ?? 0)
-  if (pairs <= limit) return false
-  reportTooMany(problems, 'spec', `has ${pairs} combinations of backend and match, and is ignored`, limit)
+  if (combinations <= limit) return false
+  reportTooMany(problems, 'spec', `has ${combinations} combinations of port, backend and match, and is ignored`, limit)
   return true
 }
 
