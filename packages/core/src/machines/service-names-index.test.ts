@@ -5,11 +5,15 @@ import { objectKey, readObjects } from '../spec/index.js'
 import { MAX_NAMED_SERVICES } from './messages.js'
 import { ServiceNamesIndex } from './service-names-index.js'
 
-function snapshotOf(services: readonly (readonly [string, object])[], from: MeshSnapshot = MeshSnapshot.empty()) {
+function snapshotOf(
+  services: readonly (readonly [string, object])[],
+  from: MeshSnapshot = MeshSnapshot.empty(),
+  namespace = 'shop',
+) {
   const documents = services.map(([name, spec]) => ({
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { namespace: 'shop', name },
+    metadata: { namespace, name },
     spec: { ports: [{ port: 80 }], ...spec },
   }))
   const { objects } = readObjects(documents.map((document) => JSON.stringify(document)).join('\n---\n'))
@@ -64,5 +68,19 @@ describe('ServiceNamesIndex', () => {
       return [`s${String(n)}`, { clusterIP: address }] as const
     })
     expect(namesOf(snapshotOf(many)).services).toHaveLength(MAX_NAMED_SERVICES)
+  })
+
+  it('leaves names of other namespaces in place when one namespace has more Services than are told', () => {
+    const many = Array.from({ length: MAX_NAMED_SERVICES + 1 }, (_, n) => {
+      const address = `10.96.${String(n >> 8)}.${String(n & 255)}`
+      return [`s${String(n)}`, { clusterIP: address }] as const
+    })
+    const other = [
+      ['bank', { clusterIP: '10.97.0.1' }],
+      ['till', { clusterIP: '10.97.0.2' }],
+    ] as const
+    const { services } = namesOf(snapshotOf(other, snapshotOf(many), 'zzz'))
+    expect(services).toHaveLength(MAX_NAMED_SERVICES)
+    expect(services.slice(-2).map(({ namespace, name }) => `${namespace}/${name}`)).toEqual(['zzz/bank', 'zzz/till'])
   })
 })

@@ -14,14 +14,17 @@ import { isPlainObject as isRecord } from '../../spec/shape.js'
 import type { EndpointsErrorCode } from '../error-codes.js'
 import type { AddressRules } from './address-rules.js'
 
-/** Services in an answer, unless a caller says otherwise. */
+/** Services of an answer that are used, unless a caller says otherwise. */
 const MAX_SERVICES = 1_000
+/** Services that an answer may list. Where more are listed than are used, each namespace gets a fair share. */
+const MAX_LISTED = 10_000
 /** Instances of one service. */
 const MAX_INSTANCES_OF_SERVICE = 1_000
 /** Instances of all services of a provider. */
 const MAX_INSTANCES = 10_000
-/** Faults of one answer that are kept. */
+/** Faults of one answer that are kept, of each namespace and in all. */
 const MAX_FAULTS = 100
+const MAX_FAULTS_IN_ALL = 10_000
 const MAX_ADDRESSES = 8
 const MAX_PORTS = 32
 const MAX_TEXT = 512
@@ -74,11 +77,38 @@ export function checkAnswer(
 ): { readonly answer: CheckedAnswer | undefined; readonly faults: readonly AnswerFault[] } {
   const services = isRecord(value) ? value['services'] : undefined
   if (!Array.isArray(services)) return refused('OSM_ENDPOINTS_ANSWER', 'the answer must have a list of services')
-  if (services.length > maxServices)
-    return refused('OSM_ENDPOINTS_BOUND', `the answer has ${services.length} services; ${maxServices} are accepted`)
-  const checker = new AnswerChecker(rules, previous)
-  for (const [index, service] of services.entries()) checker.add(service, index)
+  if (services.length > MAX_LISTED)
+    return refused('OSM_ENDPOINTS_BOUND', `the answer has ${services.length} services; ${MAX_LISTED} are accepted`)
+  const checker = new AnswerChecker(rules, previous, maxServices)
+  for (const { value: service, index } of inFairOrder(services, maxServices)) checker.add(service, index)
   return { answer: checker, faults: checker.faults }
+}
+
+interface Listed {
+  readonly value: unknown
+  readonly index: number
+}
+
+/**
+ * The services in the order in which they count. Where there are more than fit, the namespace that has used least so far comes next: with what its services
+ * have up to that one, no namespace displaces those of another that asks for less.
+ */
+function inFairOrder(services: readonly unknown[], maxServices: number): readonly Listed[] {
+  const used = new Map<string, { instances: number; services: number }>()
+  let all = 0
+  const ranked = services.map((value, index) => {
+    const namespace = (isRecord(value) ? serviceName(value['service']) : undefined)?.namespace ?? ''
+    const instances = isRecord(value) && Array.isArray(value['instances']) ? value['instances'].length : 0
+    const sum = used.get(namespace) ?? { instances: 0, services: 0 }
+    sum.instances += Math.min(instances, MAX_INSTANCES_OF_SERVICE)
+    sum.services += 1
+    all += instances
+    used.set(namespace, sum)
+    // A share of either bound, whichever is larger.
+    const share = Math.max(sum.instances / MAX_INSTANCES, sum.services / maxServices)
+    return { value, index, share }
+  })
+  return services.length <= maxServices && all <= MAX_INSTANCES ? ranked : ranked.sort((a, b) => a.share - b.share)
 }
 
 function refused(code: EndpointsErrorCode, message: string): ReturnType<typeof checkAnswer> {
@@ -90,11 +120,14 @@ class AnswerChecker implements CheckedAnswer {
   readonly faults: AnswerFault[] = []
   readonly #rules: AddressRules
   readonly #previous: ReadonlyMap<string, CheckedService>
+  readonly #maxServices: number
+  readonly #faultCounts = new Map<string, number>()
   #instances = 0
 
-  constructor(rules: AddressRules, previous: ReadonlyMap<string, CheckedService>) {
+  constructor(rules: AddressRules, previous: ReadonlyMap<string, CheckedService>, maxServices: number) {
     this.#rules = rules
     this.#previous = previous
+    this.#maxServices = maxServices
   }
 
   add(value: unknown, index: number): void {
@@ -106,6 +139,12 @@ class AnswerChecker implements CheckedAnswer {
     const { instances, stale } = value
     if (this.services.has(nameKey(service)))
       this.#fault('OSM_ENDPOINTS_ANSWER', 'the service is listed twice; the first entry holds', service)
+    else if (this.services.size >= this.#maxServices)
+      this.#keep(
+        service,
+        'OSM_ENDPOINTS_BOUND',
+        `the provider has more than ${this.#maxServices} services; this service exceeds the bound`,
+      )
     else if (!Array.isArray(instances)) this.#keep(service, 'OSM_ENDPOINTS_ANSWER', 'instances must be a list')
     else if (instances.length > MAX_INSTANCES_OF_SERVICE)
       this.#keep(
@@ -197,8 +236,13 @@ class AnswerChecker implements CheckedAnswer {
 
   #keep(service: NamespacedName, code: EndpointsErrorCode, reason: string): void {
     const previous = this.#previous.get(nameKey(service))
-    this.#fault(code, `${reason}; its previous instances stay in force`, service)
-    if (previous === undefined) return
+    const fits = this.#instances + (previous?.instances.length ?? 0) <= MAX_INSTANCES
+    this.#fault(
+      code,
+      fits ? `${reason}; its previous instances stay in force` : `${reason}; it has no instances`,
+      service,
+    )
+    if (previous === undefined || !fits) return
     this.#instances += previous.instances.length
     this.services.set(nameKey(service), { ...previous, stale: reason })
   }
@@ -209,7 +253,11 @@ class AnswerChecker implements CheckedAnswer {
     service?: ServiceName,
     about: Pick<AnswerFault, 'instance' | 'ofGateway'> = {},
   ): void {
-    if (this.faults.length < MAX_FAULTS) this.faults.push({ code, message, ...(service && { service }), ...about })
+    const namespace = service?.namespace ?? ''
+    const count = this.#faultCounts.get(namespace) ?? 0
+    if (count >= MAX_FAULTS || this.faults.length >= MAX_FAULTS_IN_ALL) return
+    this.#faultCounts.set(namespace, count + 1)
+    this.faults.push({ code, message, ...(service && { service }), ...about })
   }
 }
 

@@ -264,6 +264,8 @@ describe('an endpoints provider of a plug-in', () => {
       faults: [{ code: 'OSM_ENDPOINTS_BOUND' }],
     })
     provider.publish({ services: named(1_001, []) })
-    expect(provider.state()).toMatchObject({ state: 'failing', services: 10 })
+    expect(provider.state()).toMatchObject({ state: 'ok', services: 1_000, faults: [{ code: 'OSM_ENDPOINTS_BOUND' }] })
+    provider.publish({ services: named(10_001, []) })
+    expect(provider.state()).toMatchObject({ state: 'failing', services: 1_000 })
   })
 })
