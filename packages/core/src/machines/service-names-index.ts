@@ -38,7 +38,7 @@ export class ServiceNamesIndex {
 }
 
 /** As many as a machine is told, in their order: the first of every namespace before the second of any, so that none displaces those of others. */
-function fairShare<T extends { readonly namespace: string }>(named: readonly T[]): readonly T[] {
+function fairShare<T extends { readonly namespace: string }>(named: T[]): T[] {
   if (named.length <= MAX_NAMED_SERVICES) return named
   const counts = new Map<string, number>()
   const ranked = named.map((service, index) => {
