@@ -21,20 +21,26 @@ const ownFlags = {
     min: 1,
     max: 30,
     default: 20,
-    meaning: 'seconds that the API server waits for a webhook',
+    meaning: 'timeout of the API server for webhooks, in seconds',
   },
   'webhook-failure-policy': {
     kind: 'choice',
     values: ['Fail', 'Ignore'],
     default: 'Fail',
-    meaning: 'what happens to a request that a webhook does not answer',
+    meaning: 'failure policy of the webhooks',
   },
   'validate-traffic-target': {
     kind: 'switch',
     default: true,
-    meaning: 'have TrafficTargets checked when they are written',
+    meaning: 'validate TrafficTargets at admission',
   },
-  'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },
+  'health-port': {
+    kind: 'number',
+    min: 0,
+    max: 65535,
+    default: 9091,
+    meaning: 'port of the health, version and metrics server',
+  },
 } as const satisfies FlagDefinitions
 
 /** Flags of osm-bootstrap. */

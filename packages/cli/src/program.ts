@@ -78,7 +78,7 @@ Try it:
   addPolicyCheckPods(policy, host)
   addPolicyCheckConflicts(policy, host)
 
-  const migrate = program.command('migrate').description('translate objects to another interface')
+  const migrate = program.command('migrate').description('translate traffic policies between SMI and the Gateway API')
   addMigratePolicy(migrate, host)
 
   const driver = program.command('driver').description('inspect sidecar drivers, and migrate between them')
@@ -93,7 +93,7 @@ Try it:
   addCertificateRotate(certificate, host)
   addCertificateRollback(certificate, host)
 
-  const support = program.command('support').description('find out what went wrong')
+  const support = program.command('support').description('explain error codes and collect bug reports')
   addErrorInfo(support, host)
   addBugReport(support, host)
 

@@ -30,36 +30,36 @@ const ownFlags = {
     kind: 'text',
     form: 'dns-subdomain',
     default: '',
-    meaning: 'name of the ValidatingWebhookConfiguration, which osm-bootstrap keeps; accepted for compatibility',
+    meaning: 'not used; accepted for compatibility with OSM: osm-bootstrap manages the ValidatingWebhookConfiguration',
   },
   'validate-traffic-target': {
     kind: 'switch',
     default: true,
-    meaning: 'refuse TrafficTargets in another namespace than their destination',
+    meaning: 'reject TrafficTargets in another namespace than their destination',
   },
   'webhook-client-ca': {
     kind: 'text',
     default: '',
     meaning:
-      'file with a CA: clients of the webhook have to present a certificate of it; by default no client certificate is required',
+      'file with a CA; clients of the webhook must present a certificate that it issued. Empty: no client certificate is required',
   },
   'endpoints-providers': {
     kind: 'text',
     default: '',
-    meaning: 'endpoints providers to run: a JSON list, or a file with one; OSM_ENDPOINTS_PROVIDERS when empty',
+    meaning: 'endpoints providers to run: a JSON list, or a file with one. Empty: the value of OSM_ENDPOINTS_PROVIDERS',
   },
   'refused-endpoints': {
     kind: 'text',
     default: '',
     meaning:
-      'CIDRs, separated by commas, that endpoints providers must not announce, such as the service range of the cluster',
+      'comma-separated CIDRs that endpoints providers must not announce, such as the service range of the cluster',
   },
-  'health-port': port(9091, 'port of health, version and metrics'),
+  'health-port': port(9091, 'port of the health, version and metrics server'),
   'debug-port': port(9092, 'port of the debug server'),
   'webhook-port': port(9093, 'port of the validating webhook'),
-  'replica-port': port(9094, 'port by which the leader hears the other replicas'),
-  'machine-port': port(0, 'port by which machines join the mesh; 0: none can'),
-  'pages-port': port(0, 'port by which osm-dashboard reads debug pages; 0: it cannot'),
+  'replica-port': port(9094, 'port on which the leader receives reports of the other replicas'),
+  'machine-port': port(0, 'port for machines that join the mesh; 0 disables it'),
+  'pages-port': port(0, 'port from which osm-dashboard reads debug pages; 0 disables it'),
   'dashboard-service-account': {
     kind: 'text',
     form: 'dns-label',
@@ -71,19 +71,19 @@ const ownFlags = {
     values: ['secret', 'podCertificate'],
     default: 'secret',
     meaning:
-      'podCertificate: sign PodCertificateRequests of kubelets for sidecars; secret: the injector makes their keys',
+      'source of sidecar keys. podCertificate: sign PodCertificateRequests of kubelets; secret: the injector generates the keys',
   },
   'workload-api-socket': {
     kind: 'text',
     default: '',
-    meaning: 'Unix socket of a SPIFFE Workload API whose roots sidecars trust; none when empty',
+    meaning: 'Unix socket of a SPIFFE Workload API; sidecars trust its roots. Empty: none',
   },
   'bootstrap-secret-grace': {
     kind: 'number',
     min: 1,
     max: 86_400,
     default: 300,
-    meaning: 'seconds that the Secret of a sidecar waits for its pod before it is removed',
+    meaning: 'seconds after which the Secret of a sidecar is removed if its pod does not exist',
   },
 } as const satisfies FlagDefinitions
 

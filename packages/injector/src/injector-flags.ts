@@ -17,38 +17,39 @@ const ownFlags = {
     kind: 'text',
     form: 'dns-subdomain',
     default: '',
-    meaning: 'name of the MutatingWebhookConfiguration, which osm-bootstrap writes; not read here',
+    meaning: 'not used; accepted for compatibility with OSM: osm-bootstrap manages the MutatingWebhookConfiguration',
   },
   'webhook-timeout': {
     kind: 'number',
     min: 1,
     max: 30,
     default: 20,
-    meaning: 'seconds that the API server waits at most',
+    meaning: 'timeout of the API server for the webhook, in seconds',
   },
   'osm-container-pull-policy': {
     kind: 'choice',
     values: ['', 'Always', 'IfNotPresent', 'Never'],
     default: 'IfNotPresent',
-    meaning: 'when images of sidecars are pulled',
+    meaning: 'image pull policy of sidecars',
   },
   'native-sidecar': {
     kind: 'choice',
     values: ['auto', 'on', 'off'],
     default: 'auto',
-    meaning: 'inject native sidecars (restartable init containers); auto: where the API server is 1.32 or newer',
+    meaning: 'inject native sidecars (restartable init containers); auto: if the API server is 1.32 or newer',
   },
   'proxy-identity': {
     kind: 'choice',
     values: ['secret', 'podCertificate'],
     default: 'secret',
-    meaning: 'who makes the key of a sidecar: the injector, which writes it into a Secret, or the kubelet of its pod',
+    meaning:
+      'source of sidecar keys. secret: the injector writes each key into a Secret; podCertificate: the kubelet generates them',
   },
   'workload-identity': {
     kind: 'choice',
     values: ['mesh', 'spire'],
     default: 'mesh',
-    meaning: 'where sidecars take their service certificates from, unless an annotation says otherwise',
+    meaning: 'source of service certificates of sidecars; annotations override it',
   },
   'workload-api-csi-driver': {
     kind: 'text',
@@ -59,7 +60,7 @@ const ownFlags = {
   'workload-api-host-path': {
     kind: 'text',
     default: '',
-    meaning: 'folder of the nodes that holds that socket, where no CSI driver mounts it',
+    meaning: 'folder on the nodes with that socket, if no CSI driver mounts it',
   },
   'workload-api-socket-name': {
     kind: 'text',
@@ -71,7 +72,7 @@ const ownFlags = {
     min: 0,
     max: 100_000,
     default: 200,
-    meaning: 'Secrets of sidecars written a second at most, ten seconds of which may come at once; 0: any number',
+    meaning: 'maximum number of sidecar Secrets written per second, with a burst of ten seconds; 0: no limit',
   },
   'namespace-secret-rate': {
     kind: 'number',
@@ -84,10 +85,16 @@ const ownFlags = {
     kind: 'text',
     default: '',
     meaning:
-      'file with a CA: clients of the webhook have to present a certificate of it; by default no client certificate is required',
+      'file with a CA; clients of the webhook must present a certificate that it issued. Empty: no client certificate is required',
   },
   'webhook-port': { kind: 'number', min: 0, max: 65535, default: 9090, meaning: 'port of the webhook' },
-  'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },
+  'health-port': {
+    kind: 'number',
+    min: 0,
+    max: 65535,
+    default: 9091,
+    meaning: 'port of the health, version and metrics server',
+  },
 } as const satisfies FlagDefinitions
 
 /** Flags of osm-injector. */

@@ -11,12 +11,12 @@ export const processFlags = {
     kind: 'choice',
     values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'panic', 'disabled'],
     default: 'info',
-    meaning: 'the lowest level that is logged',
+    meaning: 'lowest level of log entries',
   },
   kubeconfig: {
     kind: 'text',
     default: '',
-    meaning: 'file that says how to reach the API server; without it the service account of the pod is used',
+    meaning: 'kubeconfig for the API server. Empty: the service account of the pod',
   },
 } as const satisfies FlagDefinitions
 
@@ -25,7 +25,7 @@ export const programFlags = {
   ...processFlags,
   'mesh-name': { kind: 'text', form: 'dns-label', meaning: 'name of the mesh' },
   'osm-namespace': { kind: 'text', form: 'dns-label', meaning: 'namespace of the control plane' },
-  'osm-version': { kind: 'text', default: '', meaning: 'version of the control plane, as labels of objects say it' },
+  'osm-version': { kind: 'text', default: '', meaning: 'version of the control plane, for labels of objects' },
   'osm-config-name': {
     kind: 'text',
     form: 'dns-subdomain',
@@ -35,25 +35,25 @@ export const programFlags = {
   'bind-address': {
     kind: 'text',
     default: '',
-    meaning: 'address that servers listen on; without it all addresses',
+    meaning: 'address that servers listen on. Empty: all addresses',
   },
   'certificate-manager': {
     kind: 'choice',
     values: ['tresor', 'vault', 'cert-manager'],
     default: 'tresor',
-    meaning: 'who issues certificates',
+    meaning: 'certificate provider',
   },
   'ca-bundle-secret-name': {
     kind: 'text',
     form: 'dns-subdomain',
     default: 'osm-ca-bundle',
-    meaning: 'Secret of the root that signs for workloads; the one for the control plane has -control-plane appended',
+    meaning: 'Secret with the root for workloads; the Secret for the control plane has the suffix -control-plane',
   },
   'trust-domain': {
     kind: 'text',
     form: 'dns-domain',
     default: 'cluster.local',
-    meaning: 'domain that identities end in',
+    meaning: 'trust domain: the suffix of identities',
   },
   'cluster-domain': {
     kind: 'text',
@@ -64,22 +64,22 @@ export const programFlags = {
   'enable-mesh-root-certificate': {
     kind: 'switch',
     default: false,
-    meaning: 'take the certificate provider from a MeshRootCertificate',
+    meaning: 'read the certificate provider from a MeshRootCertificate',
   },
   'enable-reconciler': {
     kind: 'switch',
     default: false,
-    meaning: 'restore CRDs and webhook configurations that were altered or deleted',
+    meaning: 'restore CRDs and webhook configurations that were changed or deleted',
   },
-  'vault-protocol': { kind: 'choice', values: ['http', 'https'], default: 'http', meaning: 'how to speak to Vault' },
+  'vault-protocol': { kind: 'choice', values: ['http', 'https'], default: 'http', meaning: 'protocol of Vault' },
   'vault-host': { kind: 'text', default: '', meaning: 'host of Vault' },
   'vault-port': { kind: 'number', min: 1, max: 65535, default: 8200, meaning: 'port of Vault' },
-  'vault-role': { kind: 'text', default: 'openservicemesh', meaning: 'role of the PKI in Vault' },
+  'vault-role': { kind: 'text', default: 'openservicemesh', meaning: 'role of the PKI secrets engine in Vault' },
   'vault-token': { kind: 'text', default: '', secret: true, meaning: 'token for Vault' },
   'vault-token-secret-name': {
     kind: 'text',
     default: '',
-    meaning: 'Secret that holds the token for Vault, or the secret id of AppRole',
+    meaning: 'Secret with the token for Vault, or with the secret id of AppRole',
   },
   'vault-token-secret-key': { kind: 'text', default: '', meaning: 'key in that Secret' },
   'vault-mount': { kind: 'text', default: 'pki', meaning: 'path of the PKI secrets engine in Vault' },
@@ -87,24 +87,29 @@ export const programFlags = {
   'vault-ca-file': {
     kind: 'text',
     default: '',
-    meaning: "file with the roots of Vault's own certificate; without it those of the system",
+    meaning: "file with the roots of Vault's own certificate. Empty: the roots of the system",
   },
   'vault-auth': {
     kind: 'choice',
     values: ['token', 'tokenFile', 'kubernetes', 'appRole'],
     default: 'token',
-    meaning: 'how to log in to Vault',
+    meaning: 'auth method of Vault',
   },
   'vault-auth-mount': {
     kind: 'text',
     default: '',
-    meaning: 'path of the auth method in Vault; without it kubernetes or approle',
+    meaning: 'path of the auth method in Vault. Empty: kubernetes or approle',
   },
-  'vault-auth-role': { kind: 'text', default: '', meaning: 'role of the login of Kubernetes, or role id of AppRole' },
+  'vault-auth-role': {
+    kind: 'text',
+    default: '',
+    meaning: 'role of the Kubernetes auth method, or role id of AppRole',
+  },
   'vault-token-file': {
     kind: 'text',
     default: '',
-    meaning: 'file with the token for Vault; with Kubernetes, the file with the token of the service account',
+    meaning:
+      'file with the token for Vault; with the Kubernetes auth method, file with the token of the service account',
   },
   'cert-manager-issuer-name': { kind: 'text', default: 'osm-ca', meaning: 'issuer of cert-manager' },
   'cert-manager-issuer-kind': { kind: 'text', default: 'Issuer', meaning: 'kind of that issuer' },
@@ -112,7 +117,7 @@ export const programFlags = {
   'cert-manager-ca-secret-name': {
     kind: 'text',
     default: '',
-    meaning: 'Secret whose ca.crt has the roots that the issuer may sign under; without it those that it names',
+    meaning: 'Secret with the accepted roots of the issuer in ca.crt. Empty: the roots that the issuer reports',
   },
 } as const satisfies FlagDefinitions
 
@@ -122,7 +127,7 @@ export const driverFlags = {
     kind: 'text',
     default: '',
     meaning:
-      'drivers beside those that are built in: a file with a JSON list of them, or the list itself; without it OSM_DRIVER_PACKAGES',
+      'drivers in addition to the built-in ones: a JSON list, or a file with one. Empty: the value of OSM_DRIVER_PACKAGES',
   },
 } as const satisfies FlagDefinitions
 

@@ -23,12 +23,12 @@ const cleanupFlags = {
   'delete-ca': {
     kind: 'switch',
     default: false,
-    meaning: 'delete the roots as well; proxies that run are then cut off from a mesh that is installed again',
+    meaning: 'also delete the roots; running proxies then cannot connect to a mesh that is installed again',
   },
   'delete-crds': {
     kind: 'switch',
     default: false,
-    meaning: 'delete the CustomResourceDefinitions as well, and with them every policy of the cluster',
+    meaning: 'also delete the CustomResourceDefinitions, and with them all policies of the cluster',
   },
 } as const satisfies FlagDefinitions
 

@@ -14,34 +14,33 @@ const NAME = 'osm-preinstall'
 
 const preinstallFlags = {
   ...processFlags,
-  namespace: { kind: 'text', form: 'dns-label', meaning: 'namespace that the mesh is to be installed in' },
+  namespace: { kind: 'text', form: 'dns-label', meaning: 'namespace of the installation' },
   'mesh-name': { kind: 'text', form: 'dns-label', default: 'osm', meaning: 'name of the mesh' },
   'enforce-single-mesh': {
     kind: 'switch',
     default: true,
-    meaning: 'the mesh shall be the only one of the cluster',
+    meaning: 'refuse the installation if the cluster has another mesh',
   },
   upgrade: {
     kind: 'switch',
     default: false,
-    meaning: 'the mesh is there and is to be upgraded: look only for what stands in the way of that',
+    meaning: 'check an upgrade of an existing mesh instead of an installation',
   },
   'sidecar-class': {
     kind: 'text',
     form: 'dns-label',
     default: '',
-    meaning: 'sidecar class of the mesh; it needs a driver (empty: do not look)',
+    meaning: 'sidecar class of the mesh; a driver of this class is required. Empty: not checked',
   },
   'certificate-manager': {
     kind: 'text',
     default: '',
-    meaning:
-      'who is to sign certificates of workloads; for cert-manager, that has to be installed (empty: do not look)',
+    meaning: 'certificate provider of workloads; cert-manager must be installed if selected. Empty: not checked',
   },
   'available-sidecar-classes': {
     kind: 'text',
     default: 'envoy',
-    meaning: 'classes whose drivers are in the programs, separated by commas',
+    meaning: 'comma-separated sidecar classes with a driver in the programs',
   },
 } as const satisfies FlagDefinitions
 

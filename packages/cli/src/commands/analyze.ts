@@ -26,14 +26,14 @@ interface AnalyzeFlags extends MeshSourceFlags {
 export function addAnalyze(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('analyze'))
-    .description('find problems in a running mesh, in files before they are applied, or in both together')
+    .description('find problems in a running mesh, in files, or in a mesh with files applied')
     .argument('[paths...]', 'files or folders of YAML (default: the running mesh)')
     .option('--against-mesh', 'analyze the running mesh as it would be with the files applied')
     .addOption(stateOption())
-    .option('-n, --namespace <namespace>', 'only findings about objects of this namespace')
-    .option('--suppress <code...>', 'codes to leave out; * at the end of one stands for all codes that begin so')
+    .option('-n, --namespace <namespace>', 'report only objects of this namespace')
+    .option('--suppress <code...>', 'codes to omit; a trailing * matches any suffix')
     .addOption(
-      new Option('--fail-on <severity>', 'least severity that makes the exit code 1')
+      new Option('--fail-on <severity>', 'lowest severity that sets exit code 1')
         .choices(['error', 'warning', 'never'] satisfies Threshold[])
         .default('error'),
     )
@@ -41,10 +41,11 @@ export function addAnalyze(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-Files are analyzed with the code of the controller and the injector, pod templates such as those of Deployments included; nothing is applied. Each finding has a stable code: osm support error-info <code> explains it.
-For a running mesh, the controller is also asked what proxies refused, which drivers fail and which certificates expire.
+Files are analyzed with the code of the controller and the injector, including pod templates such as those of Deployments. Nothing is
+applied. Each finding has a stable code; osm support error-info <code> explains it. For a running mesh, the controller also reports rejected
+configurations, failing drivers and expiring certificates.
 
-An object keeps findings to itself with the annotation openservicemesh.io/suppress-findings: <code>,<code>.
+To suppress findings about an object, set its annotation openservicemesh.io/suppress-findings: <code>,<code>.
 ${meshSourceHelpByCluster}
 
 Examples:

@@ -22,28 +22,27 @@ interface RotateFlags {
 }
 
 const RIGHTS = `
-A role has to allow list and patch of meshrootcertificates, and list of deployments and pods, in the namespace of the control plane. With get and create of
-pods/portforward there, and spec.observability.enableDebugServer: true in the MeshConfig, sidecars of each controller are counted.`
+Required permissions in the namespace of the control plane: list and patch meshrootcertificates; list deployments and pods. To count the sidecars
+of each controller, the command also needs to get and create pods/portforward, and spec.observability.enableDebugServer: true in the MeshConfig.`
 const FRESH_RIGHTS = `
-For a fresh root, it has to allow create of meshrootcertificates, and create and delete of secrets, too.`
+A new root also requires permission to create meshrootcertificates, and to create and delete secrets.`
 
 /** `osm certificate rotate` */
 export function addCertificateRotate(parent: Command, host: CommandHost): void {
   withOptions(parent.command('rotate'))
-    .description('have another root sign the certificates of workloads, without losing a request')
-    .argument('[name]', 'MeshRootCertificate that is to sign; a fresh root of the built-in authority if absent')
+    .description('rotate the root of workload certificates without losing requests')
+    .argument('[name]', 'MeshRootCertificate to activate (default: a new root of the built-in authority)')
     .addHelpText(
       'after',
       `
-First all sidecars trust the root of the next provider beside the one in force. When every one of them has confirmed that, the roles of the two
-MeshRootCertificates are exchanged, and all certificates are replaced. Without a name, a fresh root is made: a Secret with its key, and a
-MeshRootCertificate.
+First, all sidecars trust the root of the next provider in addition to the current one. After every sidecar has confirmed this, the command
+exchanges the roles of the two MeshRootCertificates, and all certificates are replaced. Without a name, the command creates a new root: a
+Secret with its key, and a MeshRootCertificate.
 
-An error or the timeout stops the rotation: before the next provider signs, the roles are restored. After that, run the command again to wait on,
-or osm certificate rollback to go back. Ctrl-C only ends the command: the controllers go on.
+An error or the timeout stops the rotation. If the next provider does not sign yet, the roles are restored. If it does, run the command again
+to continue waiting, or osm certificate rollback to return to the previous root. Ctrl-C ends the command only; the controllers continue.
 
-The mesh must read MeshRootCertificates: osm.featureFlags.enableMeshRootCertificate in the values of the chart. In a standalone mesh, change spec.role
-in its folder instead.
+The chart value osm.featureFlags.enableMeshRootCertificate must be true. In a standalone mesh, change spec.role in its folder instead.
 ${RIGHTS}${FRESH_RIGHTS}
 
 Examples:
@@ -61,13 +60,13 @@ Examples:
 /** `osm certificate rollback` */
 export function addCertificateRollback(parent: Command, host: CommandHost): void {
   withOptions(parent.command('rollback'))
-    .description('have the former root sign again')
-    .argument('[name]', 'MeshRootCertificate that is to sign again; the one that has signed last if absent')
+    .description('return to the previous root')
+    .argument('[name]', 'MeshRootCertificate to return to (default: the root that signed last)')
     .addHelpText(
       'after',
       `
-Exchanges the roles of the active MeshRootCertificate and of the former one. It takes effect at once, because sidecars trust the roots of both. It is
-refused where they do not trust the former root any more.
+Exchanges the roles of the active MeshRootCertificate and the previous one. This takes effect immediately, because sidecars trust both roots.
+The command fails if they no longer trust the previous root.
 ${RIGHTS}`,
     )
     .action(async (name: string | undefined, flags: RotateFlags, command: Command) => {

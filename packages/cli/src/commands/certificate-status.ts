@@ -20,18 +20,18 @@ import {
 export function addCertificateStatus(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('status'))
-    .description('show who signs certificates, which roots are trusted, and how far a change of the provider is')
+    .description('show the signing provider, the trusted roots and the progress of a provider change')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-CERTIFICATES counts those in force that a root has signed, of the controller that is asked. A root that signs nothing any more and has no certificates can
-be withdrawn. In a cluster, each controller is listed.
+CERTIFICATES is the number of certificates in use that each root has signed, for one controller. You can withdraw a root that no longer signs
+and has no certificates in use. In a cluster, each controller is listed.
 ${meshSourceHelp}
 
-The exit code is 1 if a provider does not issue everything, another one is about to sign, or a root expires within 30 days.`,
+The exit code is 1 if a provider fails to issue certificates, a provider change is in progress, or a root expires within 30 days.`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
       const { areInOrder, renderCertificates } = await import('../certificates/render-certificates.js')

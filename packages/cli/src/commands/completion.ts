@@ -10,7 +10,7 @@ export function addCompletion(program: Command, { context, onExit }: CommandHost
   program
     .command('completion')
     .description('print a shell completion script')
-    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addArgument(new Argument('<shell>', 'shell to print the script for').choices(shells))
     .addHelpText(
       'after',
       `
@@ -28,8 +28,8 @@ Load it in the profile of the shell:
 
   program
     .command('__complete', { hidden: true })
-    .description('print what may follow, for the completion script of a shell')
-    .requiredOption('--current <word>', 'what is written of the word at the cursor')
+    .description('print completions, for the completion script of a shell')
+    .requiredOption('--current <word>', 'text of the word at the cursor')
     .argument('[words...]', 'words before the cursor, after --')
     .action(async (words: readonly string[], { current }: { readonly current: string }) => {
       const { complete, completionLines } = await import('../completion/complete.js')

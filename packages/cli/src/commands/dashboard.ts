@@ -27,10 +27,10 @@ const DEFAULT_PORT = 3000
 export function addDashboard(parent: Command, host: CommandHost): void {
   const { context, config, onExit } = host
   usesCluster(parent.command('dashboard', { hidden: config.kind === 'managed' }))
-    .description('serve a page that shows the mesh: topology, decisions, proxies, pushes and problems')
+    .description('serve a dashboard of the mesh: topology, decisions, proxies, pushes and problems')
     .addOption(stateOption())
     .addOption(
-      new Option('-p, --local-port <port>', 'port of the loopback interface; 0 lets the system choose')
+      new Option('-p, --local-port <port>', 'port on the loopback interface; 0 selects a free port')
         .argParser(portOf)
         .default(DEFAULT_PORT),
     )
@@ -38,7 +38,7 @@ export function addDashboard(parent: Command, host: CommandHost): void {
       new Option('-b, --open-browser [boolean]', 'open the page in a browser').argParser(booleanOf).default(true),
     )
     .addOption(
-      new Option('--prometheus-url <url>', 'read traffic from this Prometheus, which has the rules of the chart')
+      new Option('--prometheus-url <url>', 'read traffic from this Prometheus; it must have the rules of the chart')
         .argParser(urlOf)
         .conflicts(['grafana', 'prometheus', 'jaeger']),
     )
@@ -48,11 +48,11 @@ export function addDashboard(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-The page is served on 127.0.0.1 until Ctrl-C, below a random path that is printed. It loads nothing from other hosts and changes nothing in the mesh.
-In a cluster, the controller is read by port-forward, which requires permission to get and create pods/portforward.
-Traffic is read from the sidecars, of up to 200 proxies. With --prometheus-url it is read from a Prometheus in place of them.
-With --grafana, --prometheus or --jaeger, the command forwards the port to that add-on of the chart in place of the page. Every user of this machine
-can then reach it.
+The page is served on 127.0.0.1 until Ctrl-C, at a random path that is printed. It loads nothing from other hosts and changes nothing in the mesh.
+In a cluster, the command reads the controller through a port-forward, which requires permission to get and create pods/portforward.
+Traffic is read from the sidecars of up to 200 proxies, or from Prometheus with --prometheus-url.
+With --grafana, --prometheus or --jaeger, the command forwards the port to that add-on of the chart instead. Every user of this machine
+can then access it.
 ${meshSourceHelpByCluster}
 
 Examples:

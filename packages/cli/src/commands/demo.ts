@@ -47,7 +47,7 @@ export function addDemo(parent: Command, { context, onExit }: CommandHost): void
       .addOption(
         new Option(
           '--machines',
-          'one Service behind which are a process that stands for a pod, a virtual machine, and a machine that joins',
+          'run one Service with three kinds of endpoints: a process in place of a pod, a virtual machine, and a machine that joins',
         ).conflicts(['transparent', 'endpointsProviders']),
       )
       .option('--dashboard', 'serve the page of osm dashboard while the demo runs, and open it from a terminal')
@@ -69,7 +69,7 @@ export function addDemo(parent: Command, { context, onExit }: CommandHost): void
       'after',
       `
 The folder is run in place: while the demo runs, edit its YAML and watch the table.
-With --once the exit code is 0 only if every expectation held.
+With --once, the exit code is 0 only if all expectations are met.
 
 Examples:
   npm run demo

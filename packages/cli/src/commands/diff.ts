@@ -21,20 +21,18 @@ interface DiffFlags extends MeshSourceFlags {
 export function addDiff(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('diff'))
-    .description(
-      'show what a change would do before it is applied: who gains and loses what, and which proxies it reaches',
-    )
+    .description('preview a change: access gained and lost, changed routes, new findings and affected proxies')
     .option('-f, --file <path...>', 'file or folder of YAML to apply; may be repeated')
     .option('--delete <object...>', 'object to delete: <kind>/<namespace>/<name>; may be repeated')
-    .option('--folder <folder>', 'folder of the mesh that would change (default: the running mesh)')
+    .option('--folder <folder>', 'folder of the mesh to compare with (default: the running mesh)')
     .addOption(stateOption())
     .option('--exit-code', 'exit with 1 if the change has an effect')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-Nothing is applied. Both answers are computed from the objects of the mesh with the code of the controller. In a folder, every Workload counts as running.
-The exit code is 1 if the change brings errors.
+Nothing is applied. The mesh before and after the change is computed with the code of the controller. In a folder, all Workloads are
+assumed to run. The exit code is 1 if the change causes errors.
 ${meshSourceHelpByCluster}
 
 Examples:

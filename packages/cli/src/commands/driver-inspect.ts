@@ -24,7 +24,7 @@ export function addDriverInspect(parent: Command, { context, onExit }: CommandHo
   parent
     .command('inspect')
     .description(
-      'show the name, version, entry and digest of a driver package without running it; with --run, also the declarations of the driver',
+      'show the name, version, entry and digest of a driver package; with --run, run it to show the declarations of the driver',
     )
     .argument('<folder>', 'folder of the package with all its dependencies')
     .option('--run', 'run the package to show the capabilities of the driver')
@@ -32,9 +32,9 @@ export function addDriverInspect(parent: Command, { context, onExit }: CommandHo
     .addHelpText(
       'after',
       `
-Reads files only. The digest is the integrity of the package in a list of drivers: compare it with the published digest before you use --run.
-With --run the package runs in a separate process with the memory and time limits of a host; patch and start are not called. That process
-has the permissions of your user. The exit code is 1 if a host would refuse the package.`,
+Without --run, only files are read. The digest is the value of integrity in a list of drivers. Compare it with the published digest before
+you use --run. With --run, the package runs in a separate process with your permissions and with the memory and time limits of a host; patch
+and start are not called. The exit code is 1 if a host would refuse the package.`,
     )
     .action(async (given: string, { output, run = false }: { readonly output: string; readonly run?: boolean }) => {
       const { inspectPackage, packageIntegrity, readPackageManifest } = await import('@osm-ts/driver-process')

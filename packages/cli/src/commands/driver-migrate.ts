@@ -26,17 +26,17 @@ interface MigrateFlags {
 export function addDriverMigrate(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('migrate'))
-    .description('change the sidecar class of the pods of a namespace, one workload after the other')
+    .description('change the sidecar class of the pods of a namespace, one workload at a time')
     .argument('<namespace>', 'namespace to migrate')
     .requiredOption('--to <class>', 'new sidecar class of its pods', (text: string) => text.toLowerCase())
     .option('--dry-run', 'print the plan without changing anything')
-    .option('--parallel <number>', 'number of workloads that are restarted at the same time', parseCount, 1)
+    .option('--parallel <number>', 'number of workloads to restart concurrently', parseCount, 1)
     .addOption(timeoutOption('timeout per workload; 0 for no limit'))
     .option('--keep', 'do not restore anything if the migration stops')
     .addOption(
       new Option(
         '--allow-missing <feature>',
-        'continue although the class lacks a feature that policies need; may be repeated',
+        'continue if the class lacks this feature although policies need it; may be repeated',
       )
         .default([], 'none')
         .argParser((feature: string, before: readonly string[]) => [...before, feature]),
@@ -45,18 +45,18 @@ export function addDriverMigrate(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-First the prerequisites are checked: the driver of the class is ready in every controller, the class supports the policies of the
-namespace, pods of every workload would be admitted with it, and a restart gives them the class of the namespace. Then the namespace
-gets the annotation of the class, and each Deployment, StatefulSet and DaemonSet a rolling restart, as with kubectl rollout restart.
-A workload is migrated when all its pods are new and ready, and their sidecars have applied their configuration.
+The command first checks the prerequisites. The driver of the class must be ready in every controller, and the class must support the
+policies of the namespace. Pods of every workload must be admitted with the class, and must get the class of the namespace after a restart.
+Then the command annotates the namespace with the class and restarts each Deployment, StatefulSet and DaemonSet, as kubectl rollout
+restart does. A workload is migrated when all its pods are new and ready, and their sidecars have applied their configuration.
 
-An error or Ctrl-C stops the migration: the namespace and the current workload are restored; migrated workloads keep the new class.
-Run the same command to continue, or use --to with the old class to revert. Pods without a controller, and those of Jobs, are
-listed and not changed.
+An error or Ctrl-C stops the migration. The namespace and the current workload are restored; migrated workloads keep the new class.
+Run the same command to continue, or use --to with the old class to revert. Pods without a controller and pods of Jobs are
+listed, but not changed.
 
-The MeshConfig must have spec.observability.enableDebugServer: true. A role has to allow get and patch of the namespace; list and patch
-of its deployments, statefulsets and daemonsets; list of its replicasets and pods; create of its pods, which is used for dry runs only and may
-be missing; and in the namespace of the control plane, list of deployments and pods, and get and create of pods/portforward.
+The MeshConfig must have spec.observability.enableDebugServer: true. Required permissions: get and patch the namespace; list and patch
+its deployments, statefulsets and daemonsets; list its replicasets and pods. In the namespace of the control plane: list deployments and
+pods, get and create pods/portforward. The permission to create pods of the namespace is optional and used for dry runs only.
 
 The exit code is 1 if a check fails or the migration stopped.
 

@@ -29,11 +29,11 @@ async function warnOfTemplates(results: readonly InjectedObject[], { stderr }: C
 export function addInject(program: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(program.command('inject'))
-    .description('show how osm-injector would change pods and workloads; creates nothing')
+    .description('show how osm-injector would change pods and workloads, without creating them')
     .requiredOption('-f, --filename <file>', 'YAML or JSON file with the objects; - for standard input')
     .option(
       '-c, --config <file>',
-      'YAML file with the MeshConfig and the Namespaces; defaults apply to what is missing',
+      'YAML file with the MeshConfig and the Namespaces; defaults apply to missing objects',
     )
     .option('-n, --namespace <namespace>', 'namespace of objects without a namespace', 'default')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')

@@ -22,8 +22,8 @@ export function addInstall(program: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-The namespace is that of --osm-namespace; it is created if it does not exist. Before any change, osm checks for conflicts, such as
-another mesh. While it waits it prints the progress of the pods, and if it fails, their last state.
+The namespace of --osm-namespace is created if it does not exist. Before any change, osm checks for conflicts, such as
+another mesh. While it waits, it prints the progress of the pods. If the installation fails, it prints their last state.
 
 Examples:
   osm install

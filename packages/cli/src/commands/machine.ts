@@ -32,7 +32,7 @@ const AZURE_METADATA = new URL('http://169.254.169.254')
 
 /** `osm machine` */
 export function addMachine(program: Command, host: CommandHost): void {
-  const parent = program.command('machine').description('let machines join a mesh')
+  const parent = program.command('machine').description('add machines to a mesh')
   addToken(parent, host)
   addRoot(parent, host)
   addJoin(parent, host)
@@ -50,7 +50,7 @@ interface TokenFlags extends StateFlags {
 function addToken(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('token'))
-    .description('make a token by which one machine can join the mesh once')
+    .description('create a token that lets one machine join the mesh once')
     .requiredOption('-n, --namespace <namespace>', 'namespace of the machine')
     .requiredOption('-a, --service-account <name>', 'service account, the identity of the machine')
     .addOption(
@@ -58,21 +58,19 @@ function addToken(parent: Command, host: CommandHost): void {
         parseLabel,
       ),
     )
-    .addOption(
-      new Option('--ttl <duration>', 'how long the token is valid').argParser(parseTtl).default(3_600_000, '1h'),
-    )
+    .addOption(new Option('--ttl <duration>', 'validity of the token').argParser(parseTtl).default(3_600_000, '1h'))
     .addOption(stateOption())
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-The token is printed to standard output, and how to use it to standard error. It names the root by which the machine
-verifies the control plane. The mesh stores a hash of its secret only.
+The token is printed to standard output, instructions to standard error. The token identifies the root that the machine
+uses to verify the control plane. The mesh stores only a hash of its secret.
 
-With a cluster option, the command uses a mesh on Kubernetes whose chart has osm.machines.enable: true. Otherwise it uses
-the mesh that runs on this machine, or the cluster of the kubeconfig if there is none. In the namespace of the control
-plane, a role has to allow list, create and delete of secrets, list of deployments and pods, get of services, and get and
-create of pods/portforward.
+With a cluster option, the command uses a mesh on Kubernetes. Otherwise it uses the mesh that runs on this machine, or the
+cluster of the kubeconfig if there is none. On Kubernetes, the chart value osm.machines.enable must be true. Required
+permissions in the namespace of the control plane: list, create and delete secrets; list deployments and pods; get
+services; get and create pods/portforward.
 
 Example:
   osm machine token -n bookstore -a bookstore -l app=bookstore > token`,
@@ -97,13 +95,13 @@ Example:
 function addRoot(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('root'))
-    .description('print the root by which machines verify the control plane')
+    .description('print the root certificate that machines use to verify the control plane')
     .addOption(stateOption())
     .addHelpText(
       'after',
       `
-The root is a certificate in PEM, and no secret. A machine that joins by a token of a service account needs it: unlike a
-join token, such a token does not name the root.
+The root is a PEM certificate and not secret. A machine that joins with a service account token needs it. Unlike a join
+token, a service account token does not identify the root.
 
 Example:
   osm machine root > root.pem`,
@@ -143,19 +141,19 @@ async function makeToken(source: MeshSource, grant: MachineGrant, ttlMs: number)
 function addJoin(parent: Command, { context, onExit }: CommandHost): void {
   parent
     .command('join')
-    .description('join a mesh, and run the sidecar of this machine until Ctrl-C')
+    .description('join a mesh and run the sidecar of this machine until Ctrl-C')
     .argument('<control-plane>', 'address of the control plane, https://<host>:<port>', parseControlPlane)
     .option('--token-file <file>', `file with the token, - for standard input (default: $${TOKEN_VARIABLE})`)
     .addOption(
       new Option(
         '--service-account-token-file <file>',
-        'file with a token of a Kubernetes service account, in place of a join token; needs --root-file',
+        'file with a Kubernetes service account token, instead of a join token; requires --root-file',
       ).conflicts('tokenFile'),
     )
     .addOption(
       new Option(
         '--azure',
-        'prove by the metadata service of Azure that this is a virtual machine, in place of a token; needs --namespace, --service-account and --root-file',
+        'authenticate as an Azure virtual machine with its metadata service, instead of a token; requires --namespace, --service-account and --root-file',
       ).conflicts(['tokenFile', 'serviceAccountTokenFile']),
     )
     .option('-n, --namespace <namespace>', 'with --azure: namespace of the machine')
@@ -167,60 +165,60 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
     )
     .option(
       '--azure-issuers <file>',
-      'with --azure: certificates of those that have issued that of the metadata service (default: fetched from where it says)',
+      "with --azure: issuer certificates of the metadata service's certificate (default: fetched from the URL in that certificate)",
     )
-    .option('--root-file <file>', 'file with the root of the control plane, as osm machine root prints it')
+    .option('--root-file <file>', 'file with the root of the control plane, from osm machine root')
     .option('--name <name>', 'name of the machine in the mesh, a DNS label', defaultName())
     .addOption(
       new Option(
         '--address <ip>',
-        'address of this machine for its callers (default: that by which it reaches the control plane)',
+        'address that callers use for this machine (default: the address from which it connects to the control plane)',
       ).argParser(parseAddress),
     )
     .option('--network <name>', 'network of this machine, a DNS label (default: that of the mesh)')
     .addOption(
       new Option(
         '--gateway <ip[:port]>',
-        'with --network: what passes connections of other networks on to this machine, by server name and without ending TLS (default port: that of each Service)',
+        'with --network: gateway for callers in other networks; it routes TLS connections by server name without terminating them (default port: that of each Service)',
       ).argParser(parseGateway),
     )
     .addOption(
       new Option(
         '-p, --port <[name=]port[:local]>',
-        'port of the workload, and where it listens on 127.0.0.1 if elsewhere; may be repeated',
+        'port of the workload; local is its port on 127.0.0.1 if different; may be repeated',
       ).argParser(parsePort),
     )
     .addOption(
-      new Option('--listeners <first-last>', 'ports of this machine for the sidecar')
+      new Option('--listeners <first-last>', 'port range for listeners of the sidecar')
         .argParser(parseRange)
         .default({ first: 15_100, last: 15_999 }, '15100-15999'),
     )
     .option(
       '--transparent',
-      'redirect connections of this machine to the sidecar by iptables, and let its programs resolve names of Services; needs root',
+      'redirect connections of this machine to the sidecar with iptables and resolve names of Services; needs root',
     )
     .addOption(
       new Option(
         '--exclude-outbound-ports <list>',
-        'with --transparent: ports of others, separated by commas, to which connections bypass the sidecar; may be repeated',
+        'with --transparent: comma-separated destination ports that bypass the sidecar; may be repeated',
       ).argParser(parsePorts),
     )
     .addOption(
       new Option(
         '--exclude-outbound-ip-ranges <list>',
-        'with --transparent: CIDRs, separated by commas, to which connections bypass the sidecar; may be repeated',
+        'with --transparent: comma-separated destination CIDRs that bypass the sidecar; may be repeated',
       ).argParser(parseRanges),
     )
     .addOption(
       new Option(
         '--include-outbound-ip-ranges <list>',
-        'with --transparent: CIDRs, separated by commas, to which alone connections are redirected; may be repeated',
+        'with --transparent: comma-separated destination CIDRs; only these are redirected to the sidecar; may be repeated',
       ).argParser(parseRanges),
     )
     .addOption(
       new Option(
         '--sidecar-uid <id>',
-        'with --transparent: user and group of the sidecar, whose connections bypass it (default: 1500, which must be unused)',
+        'with --transparent: user and group id of the sidecar; connections of this user bypass it (default: 1500, which must be unused)',
       ).argParser(parseUid),
     )
     .option('--class <name>', 'sidecar class (default: that of the mesh)')
@@ -230,21 +228,21 @@ function addJoin(parent: Command, { context, onExit }: CommandHost): void {
       '--driver-packages <list>',
       'drivers in addition to envoy and pipy: a JSON list, or a file with one (default: $OSM_DRIVER_PACKAGES)',
     )
-    .option('--sidecar <class=path...>', 'sidecar executable for the class of such a driver (default: $<CLASS>_BIN)')
-    .option('--state <folder>', 'state folder with key and certificate of the machine', MACHINE_STATE)
-    .option('--print-systemd-unit', 'print a systemd unit that runs this command, and end')
+    .option('--sidecar <class=path...>', 'sidecar executable of a class from --driver-packages (default: $<CLASS>_BIN)')
+    .option('--state <folder>', 'state folder with the key and certificate of the machine', MACHINE_STATE)
+    .option('--print-systemd-unit', 'print a systemd unit that runs this command, and exit')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-The key is made on this machine and stays in the state folder. The token is needed for the first time only. On SIGTERM
-callers turn elsewhere, the sidecar drains and ends, and the next start goes on with the same certificate; osm machine
-leave removes all of it. The command prints the variables by which programs of this machine reach the mesh, such as
-HTTP_PROXY.
+The key is generated on this machine and stays in the state folder. The token is needed for the first start only. On
+SIGTERM, callers stop using this machine, and the sidecar drains and exits. The next start uses the same certificate;
+osm machine leave deletes the key and certificate. The command prints environment variables, such as HTTP_PROXY, that
+let programs of this machine use the mesh.
 
-With --transparent, programs need no variables. Connections to the ports of --port, and all TCP connections that programs
-open, go through the sidecar; SSH and other ports of this machine do not. Names of Services are added to /etc/hosts. Rules
-and names are removed when the command ends. MeshConfig excludes more ports and ranges, as of the time of joining.
+With --transparent, programs need no variables. Inbound connections to the ports of --port and all outbound TCP
+connections go through the sidecar; SSH and other inbound ports bypass it. Names of Services are added to /etc/hosts.
+Rules and names are removed when the command ends. Exclusions of MeshConfig apply too, as set at the time of joining.
 
 Examples:
   osm machine join https://10.0.0.1:20003 --token-file token --port 8080
@@ -286,9 +284,9 @@ Examples:
 function addLeave(parent: Command, { context, onExit }: CommandHost): void {
   parent
     .command('leave')
-    .description('leave the mesh: end the sidecar, and remove key and certificate of this machine')
+    .description('leave the mesh: stop the sidecar and delete the key and certificate of this machine')
     .option('--state <folder>', 'state folder of the machine', MACHINE_STATE)
-    .option('--force', 'remove them even if the control plane does not answer')
+    .option('--force', 'delete them even if the control plane does not respond')
     .action(async ({ state, force = false }: { readonly state: string; readonly force?: boolean }) => {
       const { leaveMachine } = await import('@osm-ts/standalone')
       await leaveMachine({ stateFolder: resolve(context.cwd, state), force, signal: context.signal })

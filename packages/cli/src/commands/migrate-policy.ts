@@ -18,27 +18,27 @@ interface MigrateFlags {
 export function addMigratePolicy(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('policy'))
-    .description('print HTTPRoutes and TCPRoutes that do what TrafficSplits do, or the reverse; changes nothing')
-    .argument('[folder]', 'folder of YAML files; the mesh of a cluster if absent')
+    .description('translate TrafficSplits into HTTPRoutes and TCPRoutes, or the reverse; changes nothing')
+    .argument('[folder]', 'folder of YAML files (default: the mesh of the cluster)')
     .addOption(
       new Option('--to <interface>', 'interface to translate to').choices(['gateway-api', 'smi']).makeOptionMandatory(),
     )
-    .option('-n, --namespace <namespace>', 'namespace of what is translated; all if absent')
+    .option('-n, --namespace <namespace>', 'namespace of the translated objects (default: all)')
     .addOption(new Option('-o, --output <form>', 'output format').choices(['yaml', 'json']).default('yaml'))
     .addHelpText(
       'after',
       `
-Each HTTP port of a Service with TrafficSplits gets one HTTPRoute. It has the backends and the HTTPRouteGroups of the TrafficSplits, and
-sends all other requests to the Service itself. Each other port gets a TCPRoute, if one of the TrafficSplits has no matches.
-TrafficTargets and their HTTPRouteGroups stay: they grant access. Where a route is attached, TrafficSplits have no effect, so apply the
-routes first and delete the TrafficSplits then.
+Each HTTP port of a Service with TrafficSplits gets one HTTPRoute, with the backends and HTTPRouteGroups of the TrafficSplits. It
+sends all other requests to the Service itself. Each other port gets a TCPRoute if one of the TrafficSplits has no matches.
+Keep TrafficTargets and their HTTPRouteGroups: they grant access. TrafficSplits have no effect on ports with a route. Apply the
+routes first, then delete the TrafficSplits.
 
-With --to smi, each match of the HTTPRoutes of a Service becomes a TrafficSplit with an HTTPRouteGroup, and its TCPRoutes become a
-TrafficSplit for all of its ports. Delete the routes first then. What TrafficSplits cannot say is left out: filters, timeouts, query
-parameters, other namespaces.
+With --to smi, each match of the HTTPRoutes of a Service becomes a TrafficSplit with an HTTPRouteGroup. Its TCPRoutes become a
+TrafficSplit for all of its ports. Delete the routes first, then apply the TrafficSplits. TrafficSplits do not support filters, timeouts,
+query parameters and backends in other namespaces; these are omitted.
 
-Objects are written to standard output, and what they cannot say to standard error. The exit code is 1 if there is an error among
-that, and 0 if there are only warnings.
+Objects are written to standard output, warnings and errors about omissions to standard error. The exit code is 1 if there are errors,
+and 0 if there are only warnings.
 
 Examples:
   osm migrate policy --to gateway-api mesh/ > routes.yaml

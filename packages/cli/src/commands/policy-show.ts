@@ -19,7 +19,7 @@ import {
 export function addPolicyShow(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('show'))
-    .description('show what the mesh says of a service: callers, host names, share of splits, endpoints and ingress')
+    .description('show the callers, host names, traffic shares, endpoints and ingress of a service')
     .argument('<service>', '<namespace>/<service>', parseService)
     .addOption(stateOption())
     .addOption(namespaceOption())

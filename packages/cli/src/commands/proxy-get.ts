@@ -26,7 +26,7 @@ export function addProxyGet(parent: Command, host: CommandHost): void {
   usesCluster(parent.command('get'))
     .description('print a page of the administration interface of a sidecar')
     // Those are offered; a sidecar may have others.
-    .addArgument(new Argument('<page>', 'what to print').choices(pages).argParser(parsePage))
+    .addArgument(new Argument('<page>', 'page to print').choices(pages).argParser(parsePage))
     .argument('<instance>', 'name of the instance or pod, <namespace>/<instance>, or the uuid of its proxy')
     .addOption(stateOption())
     .addOption(namespaceOption())
@@ -36,7 +36,7 @@ export function addProxyGet(parent: Command, host: CommandHost): void {
       'after',
       `${meshSourceHelp}
 
-A sidecar may have other pages, and a query may be added, as in 'config_dump?include_eds'. The page is read by port-forward,
+Other pages of the sidecar can be requested too, and a query can be added, as in 'config_dump?include_eds'. The page is read by port-forward,
 which requires permission to get and create pods/portforward. The default of --namespace is
 the namespace default.`,
     )

@@ -59,7 +59,7 @@ export function addSidecarOptions(command: Command): Command {
       '--endpoints-providers <list>',
       'endpoints providers to run: a JSON list, or a file with one (default: $OSM_ENDPOINTS_PROVIDERS)',
     )
-    .option('--sidecar <class=path...>', 'sidecar executable for the class of such a driver (default: $<CLASS>_BIN)')
+    .option('--sidecar <class=path...>', 'sidecar executable of a class from --driver-packages (default: $<CLASS>_BIN)')
 }
 
 /** What those options stand for. */

@@ -29,18 +29,18 @@ export function addStandaloneRun(parent: Command, { context, onExit }: CommandHo
       .addOption(
         new Option(
           '--machine-address <ip>',
-          'address of this machine at which other machines can join the mesh; sidecars listen there too',
+          'address of this machine for machines that join the mesh; sidecars also listen on it',
         ).conflicts('transparent'),
       )
       .option(
         '--workload-api-socket <path>',
-        'Unix socket of a SPIFFE Workload API, such as a SPIRE agent: sidecars that can take their certificates there, and its roots are trusted',
+        'Unix socket of a SPIFFE Workload API, such as that of a SPIRE agent. Sidecars that support it get their certificates there, and its roots are trusted',
       )
       .option('--state <folder>', 'state folder for roots and sockets (default: .osm-standalone)')
       .addOption(
         new Option(
           '--max-drain <seconds>',
-          'maximum time that a stopping workload keeps serving while its callers are updated (default: set by its driver)',
+          'maximum time that a stopping workload serves requests while its callers are updated (default: set by its driver)',
         ).argParser(seconds),
       ),
   )

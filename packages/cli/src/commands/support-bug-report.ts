@@ -36,7 +36,7 @@ interface BugReportFlags extends StateFlags {
 export function addBugReport(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('bug-report'))
-    .description('collect what is needed to find a problem in one archive, without secrets')
+    .description('collect diagnostics in one archive, without secrets')
     .addOption(stateOption())
     .option('--all', 'include all namespaces of the mesh')
     .option('--app-namespaces <namespace...>', 'namespaces to include', addNames)
@@ -51,10 +51,11 @@ export function addBugReport(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-The archive holds index.html, which lists the findings of osm analyze, every file with its source, and what was removed: data of Secrets, values of
-environment variables, private keys, tokens and passwords. Logs of applications are not collected. Look through the files before you pass them on.
+The archive contains index.html, which lists the findings of osm analyze, every file with its source, and the redacted data. Data of Secrets,
+values of environment variables, private keys, tokens and passwords are redacted. Logs of applications are not collected. Review the files
+before you share them.
 
-What cannot be read is listed with its reason, and the report goes on.
+Data that cannot be read is listed with the reason, and does not fail the report.
 ${meshSourceHelpByCluster}
 
 Examples:

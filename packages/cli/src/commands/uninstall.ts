@@ -32,7 +32,7 @@ function addUninstallMesh(parent: Command, host: CommandHost): void {
     .option('-f, --force', 'skip the confirmation')
     .option(
       '-a, --delete-cluster-wide-resources',
-      'also delete the CRDs with every policy, webhook configurations and certificate authorities that no other mesh needs',
+      'also delete the CRDs with all policies, and the webhook configurations and certificate authorities that no other mesh needs',
     )
     .option('--delete-namespace', 'also delete the namespace of the control plane and everything in it')
     .addOption(localPortOption())

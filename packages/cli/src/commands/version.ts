@@ -31,7 +31,7 @@ export function addVersion(program: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-Versions of control planes are queried from the control planes. osm connects to the cluster only and does not check for new releases.`,
+Each control plane reports its own version. osm connects to the cluster only and does not check for new releases.`,
     )
     .action(async (flags: VersionFlags, command: Command) => {
       const { clientOnly = false, versionOnly = false } = flags

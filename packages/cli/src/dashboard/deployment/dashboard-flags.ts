@@ -14,28 +14,28 @@ export const dashboardFlags = {
   'trust-domain': programFlags['trust-domain'],
   'cluster-domain': programFlags['cluster-domain'],
   'page-port': port(8443, 'port of the page'),
-  'health-port': port(9091, 'port of health, version and metrics'),
-  'controller-port': port(9098, 'port of osm-controller by which pages are read'),
+  'health-port': port(9091, 'port of the health, version and metrics server'),
+  'controller-port': port(9098, 'port of osm-controller for debug pages'),
   'controller-token-file': {
     kind: 'text',
     default: '/var/run/secrets/osm/controller/token',
-    meaning: 'file with the token of the own service account for osm-controller',
+    meaning: 'file with the service account token of osm-dashboard for osm-controller',
   },
   'validator-webhook-config': {
     kind: 'text',
     form: 'dns-subdomain',
-    meaning: 'ValidatingWebhookConfiguration of the mesh, which tells the roots of the control plane',
+    meaning: 'ValidatingWebhookConfiguration of the mesh; it contains the roots of the control plane',
   },
   audience: {
     kind: 'text',
     form: 'dns-subdomain',
     default: '',
-    meaning: 'audience that tokens of readers must have; empty: that of the API server',
+    meaning: 'required audience of tokens of readers. Empty: the audience of the API server',
   },
   'prometheus-url': {
     kind: 'text',
     default: '',
-    meaning: 'Prometheus with the rules of the chart, from which traffic is read; empty: no traffic is shown',
+    meaning: 'URL of a Prometheus with the rules of the chart, to read traffic from. Empty: no traffic is shown',
   },
 } as const
 
