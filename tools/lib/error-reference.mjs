@@ -16,7 +16,7 @@ const introduction = `# Error codes
 Every error and problem that osm-ts reports has a stable code. Programs compare the code; the message is for people and
 may change. A code is never reused for another meaning.
 
-This page is made from the tables in the source by \`npm run check -- --fix\`; change the tables, not the page.
+This page is generated from the tables in the source by \`npm run check -- --fix\`; change the tables, not the page.
 `
 
 /**
@@ -109,7 +109,7 @@ function areasOf(entries) {
 export function renderMeanings(tables) {
   const entries = tables.flatMap(({ entries }) => entries).toSorted((a, b) => (a.code < b.code ? -1 : 1))
   return [
-    '/** What each code of an error means; made from the tables in the source by `npm run check -- errors --fix`. */',
+    '/** What each code of an error means; generated from the tables in the source by `npm run check -- errors --fix`. */',
     'export const errorMeanings: Readonly<Record<string, string>> = {',
     ...entries.map(({ code, meaning }) => `  ${code}: ${JSON.stringify(meaning)},`),
     '}',

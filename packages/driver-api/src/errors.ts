@@ -48,16 +48,15 @@ export const driverErrorCodes = {
   OSM_DRIVER_PATCH: 'the driver failed to produce a sidecar patch',
   OSM_DRIVER_PATCH_REFUSED: 'the sidecar patch exceeds the permissions of a driver',
   OSM_DRIVER_START: 'the proxy control plane of a driver failed to start',
-  OSM_DRIVER_STOPPED: 'the proxy control plane of a driver ended by itself',
-  OSM_PROXY_UNAUTHENTICATED: 'the peer certificate is not an unreleased proxy certificate of this mesh',
+  OSM_DRIVER_STOPPED: 'the proxy control plane of a driver stopped unexpectedly',
+  OSM_PROXY_UNAUTHENTICATED: 'the peer certificate is not a valid proxy certificate of this mesh, or was released',
   OSM_PROXY_WRONG_CLASS: 'the proxy belongs to another sidecar class than the calling driver',
   OSM_PROXY_UNKNOWN: 'the workload of the proxy in the certificate does not exist',
   OSM_PROXY_EVICTED:
-    'the proxy was evicted: its workload is gone, a newer stream took its place, or the connection cap is reached',
+    'the proxy was evicted: its workload was removed, a newer stream replaced it, or the connection limit is reached',
   OSM_PROXY_KEY:
-    'no service certificate is issued for the key of a proxy certificate: it is not ECDSA on P-256 or P-384, or RSA of 2048 to 4096 bits',
-  OSM_PROXY_SHARED_KEY:
-    'a sidecar of a class that can use the key of its proxy certificate cannot, and is sent a shared one; it is older than its class',
+    'the key of a proxy certificate is unsupported for service certificates; use ECDSA on P-256 or P-384, or RSA of 2048 to 4096 bits',
+  OSM_PROXY_SHARED_KEY: 'a sidecar is too old to use the key of its proxy certificate and is sent a shared key instead',
   OSM_PART_UNKNOWN: 'the host has no policy part with that hash',
   OSM_POLICY_INVALID: 'a policy part is not valid for its schema',
   OSM_CREDENTIAL_DENIED: 'the credential reference is not in the policy of the requesting proxy',

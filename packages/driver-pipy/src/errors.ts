@@ -1,22 +1,22 @@
-/** Codes of this driver's errors and log entries, with the meaning of each. */
+/** Codes of this driver's errors and log entries. */
 export const pipyErrorCodes = {
   OSM_PIPY_CERTIFICATE_EXPIRED:
     'a worker presented an expired certificate; it receives nothing until it presents a valid one',
   OSM_PIPY_CERTIFICATE_REFUSED:
-    'a client of the repo server presented no certificate, or one that this control plane has not signed; it received nothing',
+    'a client of the repo server presented no certificate, or one that this control plane did not sign; it receives nothing',
   OSM_PIPY_CONFIG_REFUSED:
-    'a worker refused its configuration; its current one stays in force, and the refused one is not sent again until it changes',
+    'a worker rejected its configuration; the current one stays in force, and the rejected one is not sent again until it changes',
   OSM_PIPY_CREDENTIAL_MISSING:
     'a Secret that a policy references is unavailable; parts that need it are closed until it is available',
   OSM_PIPY_CREDENTIAL_UNUSABLE:
     'a worker cannot use the content of a Secret that a policy references; parts that need it are closed, everything else stays in force',
   OSM_PIPY_DOWNLOAD_LOST: 'a worker has an incomplete or different codebase; it is asked to reload everything',
   OSM_PIPY_DUPLICATE_WORKER:
-    'several workers use the certificate of one proxy: its Secret was copied, or two processes were started with it',
+    'several workers use the certificate of one proxy: its Secret was copied or is used by two processes',
   OSM_PIPY_NOT_ACKNOWLEDGED:
-    'a worker has not acknowledged its configuration in 15 seconds; it is asked to reload everything',
+    'a worker did not acknowledge its configuration within 15 seconds; it is asked to reload everything',
   OSM_PIPY_PLUGIN_FAILED:
-    'a script of a Plugin threw, or took too many steps; each time one request or connection failed',
+    'the script of a Plugin threw an error or took too many steps; the request or connection failed',
   OSM_PIPY_PLUGIN_NOT_LOADED:
     'a worker could not load the script of a Plugin; its requests and connections are refused until the script changes',
   OSM_PIPY_PLUGIN_REFUSED:
@@ -25,7 +25,7 @@ export const pipyErrorCodes = {
   OSM_PIPY_TRANSLATION: 'a policy could not be translated; the last good configuration stays in force',
   OSM_PIPY_TRUST: 'the certificate or the roots of the control plane cannot be used',
   OSM_PIPY_WORKER_REFUSED:
-    'a request to the repo server was refused: its certificate is not accepted, is that of another sidecar, or has too many connections',
+    'a request to the repo server was refused: its certificate is invalid, belongs to another sidecar, or has too many connections',
 } as const
 
 /** A code of {@link pipyErrorCodes}. */

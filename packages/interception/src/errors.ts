@@ -1,15 +1,15 @@
-/** Codes of what can be wrong with interception settings, with the meaning of each. They are stable and never reused. */
+/** Codes of invalid interception settings. They are stable and never reused. */
 export const interceptionErrorCodes = {
   OSM_INTERCEPTION_PORT: 'a port is not a whole number between 1 and 65535, or two listeners of the sidecar share one',
   OSM_INTERCEPTION_RANGE: 'an address range is not written as address/prefix, or the address or prefix does not exist',
   OSM_INTERCEPTION_INTERFACE:
-    'a network interface name is not 1 to 15 letters, digits, dots, underscores or inner hyphens',
+    'a network interface name is invalid: it must have 1 to 15 letters, digits, dots, underscores or inner hyphens',
   OSM_INTERCEPTION_UID:
     'the uid of the sidecar, or a gid that bypasses it, is not a whole number between 1 and 4294967294',
   OSM_INTERCEPTION_ADDRESS: 'the address of the pod or of the DNS listener is not a usable IP address',
   OSM_INTERCEPTION_LIST: 'a list has more entries than one ruleset may contain',
   OSM_INTERCEPTION_UNBOUND:
-    'rules that wait for the address of the pod were rendered for one restore call without an address',
+    'rules that require the address of the pod were rendered without an address for one restore call',
 } as const
 
 /** A code of {@link interceptionErrorCodes}. */

@@ -1,4 +1,4 @@
-/** Codes of errors that end a program of the control plane before or while it starts. */
+/** Codes of errors that stop a program of the control plane at start-up. */
 export const programErrorCodes = {
   OSM_PROGRAM_FLAG: 'a command-line flag is unknown, missing or has an invalid value',
   OSM_PROGRAM_CERTIFICATE_MANAGER: 'flags of the certificate provider are missing or contradict each other',
@@ -9,7 +9,7 @@ export const programErrorCodes = {
 /** A code of {@link programErrorCodes}. */
 export type ProgramErrorCode = keyof typeof programErrorCodes
 
-/** Codes of errors of the webhooks' frame, with the meaning of each. */
+/** Codes of errors of the webhook server. */
 export const admissionErrorCodes = {
   OSM_ADMISSION_REVIEW:
     'a request to a webhook is not an AdmissionReview of admission.k8s.io/v1, is nested too deeply, has too many values, or has a name that Kubernetes does not allow',

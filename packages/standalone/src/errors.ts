@@ -1,20 +1,20 @@
-/** Codes of what can go wrong while a mesh runs on one machine, with the meaning of each. */
+/** Codes of errors of a mesh on one machine. */
 export const standaloneErrorCodes = {
   OSM_STANDALONE_RUNNING: 'another mesh runs with the same state folder',
   OSM_STANDALONE_STATE: 'a file of the state folder cannot be read or is invalid',
-  OSM_STANDALONE_CONTROLLER: 'the controller process did not start, or ended',
+  OSM_STANDALONE_CONTROLLER: 'the controller process did not start, or exited',
   OSM_STANDALONE_CONTROLLER_CONFIG: 'the configuration of the controller process is invalid',
   OSM_STANDALONE_PORTS: 'no free port is left for listeners of sidecars and workloads',
   OSM_STANDALONE_PORT_TAKEN: 'the fixed local port of a workload is in use',
-  OSM_STANDALONE_COMMAND: 'the program of a workload cannot be started',
+  OSM_STANDALONE_COMMAND: 'the command of a workload cannot be started',
   OSM_STANDALONE_WORKING_DIR: 'the working directory of a workload does not exist',
-  OSM_STANDALONE_EXITED: 'the program of a workload exits repeatedly',
+  OSM_STANDALONE_EXITED: 'the command of a workload exits repeatedly',
   OSM_STANDALONE_BINARY: 'the executable of a sidecar class is unknown, or cannot be run',
-  OSM_STANDALONE_SIDECAR: 'the sidecar of a workload ended, or did not become ready in time',
-  OSM_STANDALONE_PATCH: 'a driver requires something that a local process cannot have',
-  OSM_STANDALONE_VARIABLE_CLASH: 'two services would have the same environment variable in workloads',
+  OSM_STANDALONE_SIDECAR: 'the sidecar of a workload exited, or did not become ready in time',
+  OSM_STANDALONE_PATCH: 'a driver requires a feature that local processes do not support',
+  OSM_STANDALONE_VARIABLE_CLASH: 'two services have the same environment variable in workloads',
   OSM_STANDALONE_VARIABLE_MISSING:
-    'a running workload has no environment variable for a service that was added later: environments are fixed at the start',
+    'a running workload has no environment variable for a service that was added later; restart the workload to set it',
   OSM_STANDALONE_UNREACHABLE: 'a service selects a workload without a sidecar, which is unreachable',
   OSM_STANDALONE_VIRTUAL_ADDRESS:
     'a service has no usable virtual address: the range is exhausted, or the configured address is already used',
@@ -27,15 +27,15 @@ export const standaloneErrorCodes = {
 /** A code of {@link standaloneErrorCodes}. */
 export type StandaloneErrorCode = keyof typeof standaloneErrorCodes
 
-/** Codes of errors of transparent mode's network, with the meaning of each. */
+/** Codes of errors of the network of transparent mode. */
 export const netnsErrorCodes = {
   OSM_NETNS_UNSUPPORTED:
     'this machine or user cannot run transparent mode: it requires Linux, root, and the named programs',
   OSM_NETNS_INVALID: 'a name, address range or host entry for the mesh network is not valid',
-  OSM_NETNS_RANGE_IN_USE: 'an address range of the mesh network overlaps with a route that this machine already has',
-  OSM_NETNS_BUSY: 'another process has been setting up a mesh network on this machine for more than a minute',
-  OSM_NETNS_EXHAUSTED: 'the mesh network has no free address, or this process no free network number',
-  OSM_NETNS_COMMAND: 'a program that sets up or removes the network failed',
+  OSM_NETNS_RANGE_IN_USE: 'an address range of the mesh network overlaps with an existing route of this machine',
+  OSM_NETNS_BUSY: 'another process has been creating a mesh network on this machine for more than a minute',
+  OSM_NETNS_EXHAUSTED: 'no address of the mesh network, or no network number of this process, is free',
+  OSM_NETNS_COMMAND: 'a command that creates or removes the network failed',
   OSM_NETNS_CLOSED: 'the mesh network is being destroyed or was destroyed',
   OSM_NETNS_LEFTOVER: 'a part of a mesh network could not be removed',
 } as const

@@ -1,8 +1,8 @@
-/** Codes of problems of the mesh configuration, with the meaning of each. */
+/** Codes of problems of the mesh configuration. */
 export const configErrorCodes = {
   OSM_CONFIG_DURATION: 'a duration is invalid or out of range; another value is used',
   OSM_CONFIG_TLS:
-    'a TLS version is below what the mesh allows, the range of versions is empty, or sidecars could not agree with a list of curves or suites',
+    'a TLS version is below the minimum, the range of versions is empty, or sidecars cannot negotiate with the listed curves or suites',
   OSM_CONFIG_TLS_NAME: 'a cipher suite or curve is unknown and is ignored',
   OSM_CONFIG_KEY_SIZE: 'the size of RSA keys is not between 2048 and 4096; 2048 is used',
   OSM_CONFIG_FRACTION: 'a sampled fraction is not a number from 0 to 1; 1 is used',
@@ -16,7 +16,7 @@ export const configErrorCodes = {
   OSM_CONFIG_DRIVER: 'a driver entry has an invalid or duplicate name and is ignored',
   OSM_CONFIG_CLASS: 'the sidecar class is not a DNS label; the default is used',
   OSM_CONFIG_NOT_READ: 'a setting is accepted for compatibility and ignored',
-  OSM_CONFIG_RESTART: 'a changed setting takes effect when the control plane is restarted',
+  OSM_CONFIG_RESTART: 'a changed setting takes effect after a restart of the control plane',
   OSM_CONFIG_ABSENT: 'there is no MeshConfig, or it is empty; the previous settings stay in force',
   OSM_CONFIG_SEVERAL: 'several MeshConfigs exist; one of them is used',
 } as const

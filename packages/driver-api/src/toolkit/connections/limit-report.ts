@@ -1,10 +1,10 @@
 import type { DriverMetrics, Logger } from '../../controller-context.js'
 import type { ConnectionStage } from './connection-limits.js'
 
-/** Codes of what a server says about its connections. */
+/** Codes of connection limits of servers. */
 export const connectionErrorCodes = {
   OSM_CONNECTION_LIMIT:
-    'a server closed connections because of its limits: too many of one peer or in total, or a slow peer; the limits are in docs/reference/server-limits.md',
+    'a server closed connections because of its limits: too many connections of one peer or in total, or a slow peer; see docs/reference/server-limits.md',
 } as const
 
 /** Code of {@link connectionErrorCodes}. */
