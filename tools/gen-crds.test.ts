@@ -58,8 +58,8 @@ describe('the page of custom resources', () => {
       '| `subjectAltNames` \\* | list of string, exactly 1 | – | The name in the certificate. | osm-edge |',
     ],
     ['ServiceImport', '| `ports[].protocol` | string | `"TCP"`, stored | Transport protocol. | osm-edge |'],
-    ['TrafficTarget', '| `sources` | list of object | `[]` | Identities that are allowed. | OSM |'],
-  ])('tells of a field of %s what it takes, what holds without it and whose it is', (kind, row) => {
+    ['TrafficTarget', '| `sources` | list of object | `[]` | Allowed identities. | OSM |'],
+  ])('shows type, default, meaning and origin of a field of %s', (kind, row) => {
     expect(rowsOf(kind)).toContain(row)
   })
 

@@ -10,39 +10,39 @@ const introduction = `# Custom resources
 All kinds that the mesh reads from an API server, with all fields. \`osm-bootstrap\` applies their definitions, which
 are in [packages/bootstrap/crds](../../packages/bootstrap/crds) too.
 
-- **Type** is what the mesh takes; \`*\` marks a field that has to be there. The API server stores more than that where the
-  definitions of OSM or osm-edge did, so that no object of theirs is refused: those fields are listed below each table.
-  What the mesh cannot use, it reports in the conditions of the object.
+- **Type** is the type that the mesh accepts; \`*\` marks a required field. For some fields, the API server accepts more values,
+  as with the definitions of OSM and osm-edge; these fields are listed below each table. Their invalid values are reported in
+  the conditions of the object.
 - **Default** is the value of an absent field. **stored** means that the API server writes the default into the object, as in OSM.
 - **From** is the product that introduced the field; OSM means release 1.2.
 
-All kinds of a mesh are listed by \`kubectl get osm\`, those of SMI by \`kubectl get smi\`.
+\`kubectl get osm\` lists the objects of all kinds of the mesh, \`kubectl get smi\` those of SMI.
 
-This page is made from the schemas in packages/core/src/spec by \`npm run check -- crds --fix\`; change the schemas, not
-the page.
+This page is generated from the schemas in packages/core/src/spec by \`npm run check -- crds --fix\`; change the schemas,
+not the page.
 `
 
 const statusIntroduction = `## Status
 
-Every kind has a status, written by the leading controller. Members that other programs wrote are kept. Its conditions:
+Every kind has a status, written by the leading controller. Fields that other programs wrote are kept. Conditions:
 
-- \`Accepted\`: the mesh uses the object. Where it does not, \`reason\` is an [error code](errors.md).
-- \`Programmed\`: every connected sidecar that has something of it has acknowledged it.
-- \`RestartRequired\`, of a MeshConfig only: some of it takes effect with the next start of the control plane.
+- \`Accepted\`: the mesh uses the object. If not, \`reason\` is an [error code](errors.md).
+- \`Programmed\`: every connected sidecar that uses the object has acknowledged it.
+- \`RestartRequired\`, on a MeshConfig only: some settings take effect after a restart of the control plane.
 `
 
 const providersIntroduction = `## Kinds of endpoints providers
 
-Kinds that an [endpoints provider](../guides/clouds.md) owns. The chart installs those whose provider is in \`osm.endpointsProviders\`. An object adds endpoints to the Service
-that it names, in its own namespace and in no other.
+Kinds of [endpoints providers](../guides/clouds.md). The chart installs the kinds of providers that are in \`osm.endpointsProviders\`. An object adds endpoints to the named
+Service in its own namespace.
 `
 
 const providerStatus = `Their status, written by the leading controller:
 
-- \`Accepted\`: the object is valid, and its provider uses it. Where it is not, \`reason\` is an [error code](errors.md).
-- \`Resolved\`: everything that it selects was found. Where it was not, \`reason\` is one [of the provider](../guides/clouds.md#what-can-go-wrong).
-- \`Stale\`: the last good answer stays in force, because there is no newer one.
-- \`instances\`, \`addresses\` (16 at most) and \`lastResolvedTime\` say what was found, and when.
+- \`Accepted\`: the object is valid, and its provider uses it. If not, \`reason\` is an [error code](errors.md).
+- \`Resolved\`: all selected resources were found. If not, \`reason\` is one [of the provider](../guides/clouds.md#what-can-go-wrong).
+- \`Stale\`: the last good answer stays in force, because no newer one is available.
+- \`instances\`, \`addresses\` (16 at most) and \`lastResolvedTime\` contain the result and its time.
 `
 
 /** @param {import('@osm-ts/endpoints-api').ResourceKind} kind */

@@ -17,7 +17,7 @@ export const awsResource: ResourceKind = {
         minItems: 1,
         maxItems: 32,
         description:
-          'Instances, auto-scaling groups, and instances by tag. An instance that several select counts once.',
+          'Instances, auto-scaling groups, and instances by tag. An instance that is selected several times counts once.',
         items: {
           type: 'object',
           oneOf: [
@@ -51,7 +51,7 @@ export const awsResource: ResourceKind = {
               type: 'string',
               minLength: 1,
               maxLength: 32,
-              description: 'Not read with arn. Default: the region of the provider, if it has only one.',
+              description: 'Ignored with arn. Default: the region of the provider, if it has only one.',
             },
           },
         },

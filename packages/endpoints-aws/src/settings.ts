@@ -38,20 +38,20 @@ export const settingsSchema: JsonObject = {
     account: {
       type: 'string',
       pattern: '^[0-9]{12}$',
-      description: 'Account of the credential. ARNs of other accounts are refused. Default: every ARN is.',
+      description: 'Account of the credential. ARNs of other accounts are refused. Default: all ARNs are refused.',
     },
     credentialFile: {
       type: 'string',
       minLength: 1,
       maxLength: 4096,
       description:
-        'File with a credential in the form that credential_process prints; it may be replaced at any time. Default: the default chain of the SDK.',
+        'File with a credential in the format of credential_process; it may be replaced at any time. Default: the default chain of the SDK.',
     },
     endpoint: {
       type: 'string',
       pattern: '^https?://[^/?#@]+/?$',
       maxLength: 253,
-      description: 'URL of EC2 and Auto Scaling in place of those of AWS.',
+      description: 'URL of EC2 and Auto Scaling, instead of the URLs of AWS.',
     },
     services: servicesSchema(awsResource),
     intervalSeconds: { type: 'integer', minimum: 10, maximum: 3600, description: 'Time between rounds. Default: 60.' },
@@ -59,7 +59,7 @@ export const settingsSchema: JsonObject = {
       type: 'integer',
       minimum: 1,
       maximum: 1200,
-      description: 'Most calls to AWS within a minute; others wait. Default: 120.',
+      description: 'Maximum number of calls to AWS per minute; further calls wait. Default: 120.',
     },
   },
 }

@@ -18,7 +18,7 @@ export const azureResource: ResourceKind = {
         type: 'array',
         minItems: 1,
         maxItems: 32,
-        description: 'Machines, scale sets, and machines by tag. A machine that several select counts once.',
+        description: 'Machines, scale sets, and machines by tag. A machine that is selected several times counts once.',
         items: {
           type: 'object',
           oneOf: [{ required: ['uri'] }, { required: ['tags'] }],
@@ -40,9 +40,13 @@ export const azureResource: ResourceKind = {
               type: 'string',
               minLength: 36,
               maxLength: 36,
-              description: 'Where to look for tags. Default: the subscription of the provider, if it has only one.',
+              description:
+                'Subscription to search for tags. Default: the subscription of the provider, if it has only one.',
             },
-            resourceGroup: { ...group, description: 'Where to look for tags. Default: the whole subscription.' },
+            resourceGroup: {
+              ...group,
+              description: 'Resource group to search for tags. Default: the whole subscription.',
+            },
           },
         },
       },

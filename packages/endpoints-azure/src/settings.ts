@@ -32,7 +32,7 @@ export const settingsSchema: JsonObject = {
         resourceManager: { ...url, description: 'URL of Azure Resource Manager.' },
         audience: { type: 'string', maxLength: 253, description: 'Audience of its tokens. Default: its URL.' },
         authority: { ...url, description: 'URL of the host that issues tokens.' },
-        caFile: { ...path, description: 'File with further certificate authorities in PEM.' },
+        caFile: { ...path, description: 'File with additional certificate authorities, PEM.' },
       },
     },
     subscriptions: {
@@ -53,14 +53,14 @@ export const settingsSchema: JsonObject = {
     },
     credential: {
       type: 'object',
-      description: 'Who the provider is. Secrets are read from files.',
+      description: 'Credential of the provider. Secrets are read from files.',
       oneOf: [
         {
           additionalProperties: false,
           required: ['type'],
           properties: {
             type: { const: 'managedIdentity' },
-            clientId: { ...guid, description: 'Default: the identity that the system assigns.' },
+            clientId: { ...guid, description: 'Default: the system-assigned identity.' },
           },
         },
         {
@@ -86,7 +86,7 @@ export const settingsSchema: JsonObject = {
       type: 'integer',
       minimum: 1,
       maximum: 1200,
-      description: 'Most calls to Resource Manager within a minute; others wait. Default: 120.',
+      description: 'Maximum number of calls to Resource Manager per minute; further calls wait. Default: 120.',
     },
   },
 }

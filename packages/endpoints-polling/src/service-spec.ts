@@ -6,12 +6,12 @@ const name = { type: 'string', minLength: 1, maxLength: 63, pattern: '^[a-z0-9](
 
 /** Properties of `spec` that say how selected machines serve a Service; the same for every cloud. */
 export const serviceProperties: JsonObject = {
-  service: { ...name, description: 'Service in the namespace of the object whose endpoints the machines are.' },
+  service: { ...name, description: 'Service that gets the machines as endpoints, in the namespace of the object.' },
   serviceAccount: {
     ...name,
     maxLength: 253,
     pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-    description: 'Service account that the process on the machines runs as.',
+    description: 'Service account of the process on the machines.',
   },
   sidecar: {
     type: 'object',
@@ -24,7 +24,7 @@ export const serviceProperties: JsonObject = {
   ports: {
     type: 'array',
     maxItems: 16,
-    description: 'Ports of the machines by name, where they differ from the targetPort of the Service.',
+    description: 'Ports of the machines by name, if they differ from the targetPort of the Service.',
     items: {
       type: 'object',
       required: ['name', 'port'],

@@ -20,11 +20,11 @@ const conditions: StructuralSchema = {
     description: 'A condition.',
     required: ['type', 'status'],
     properties: {
-      type: text('What it is about.'),
+      type: text('Type of the condition.'),
       status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Status of the condition.' },
       observedGeneration: generation,
       lastTransitionTime: { type: 'string', format: 'date-time', description: 'Time of the last change of status.' },
-      reason: text('Reason in one word, for programs.'),
+      reason: text('Machine-readable reason, in one word.'),
       message: text('Message for people.'),
     },
   },
@@ -51,7 +51,7 @@ const clusters: StructuralSchema = {
 }
 
 const ownMembers: Partial<Record<Kind, Readonly<Record<string, StructuralSchema>>>> = {
-  MeshRootCertificate: { state: text('Stage of the rotation that the root is in, as OSM names it.') },
+  MeshRootCertificate: { state: text('Rotation stage of the root, with the names of OSM.') },
   ServiceImport: { clusters },
 }
 
@@ -67,8 +67,8 @@ export function statusSchema(kind: Kind): StructuralSchema {
     properties: {
       observedGeneration: generation,
       conditions,
-      currentStatus: text('committed or error: the conditions in one word.'),
-      reason: text('Why currentStatus is what it is.'),
+      currentStatus: text('Summary of the conditions: committed or error.'),
+      reason: text('Reason for currentStatus.'),
       ...ownMembers[kind],
     },
   }
@@ -90,7 +90,7 @@ export function resourceStatusSchema(): StructuralSchema {
       lastResolvedTime: {
         type: 'string',
         format: 'date-time',
-        description: 'When everything that the object selects was found last, to ten minutes.',
+        description: 'Last time when all selected resources were found, to ten minutes.',
       },
       conditions,
     },

@@ -10,7 +10,7 @@ export const ExternalWorkloadSpecSchema = struct(
       minItems: 1,
       maxItems: 8,
       description:
-        'IP addresses that sidecars connect to; the first permitted one is used. Loopback, link-local and metadata addresses, and those of Services, are refused.',
+        'IP addresses of the workload; sidecars connect to the first permitted one. Loopback, link-local, metadata and Service addresses are refused.',
     }),
     ports: Type.Array(
       struct(
@@ -27,7 +27,7 @@ export const ExternalWorkloadSpecSchema = struct(
       {
         default: [],
         maxItems: 32,
-        description: 'Ports that differ from the targetPort of the Service, or that it gives by name.',
+        description: 'Ports of the workload that differ from the targetPort of the Service, or named target ports.',
       },
     ),
     serviceAccount: Type.String({
@@ -41,7 +41,7 @@ export const ExternalWorkloadSpecSchema = struct(
         minLength: 1,
         maxLength: 63,
         description:
-          'Service in the namespace of the object that the workload is behind. Defaults to all Services that select its labels.',
+          'Service of the workload, in the namespace of the object. Defaults to all Services that select its labels.',
       }),
     ),
     weight: Type.Integer({
@@ -58,10 +58,10 @@ export const ExternalWorkloadSpecSchema = struct(
             Type.String({ minLength: 1, maxLength: 63, description: 'Sidecar class. Defaults to that of MeshConfig.' }),
           ),
         },
-        'The sidecar in front of the workload. Absent: the workload is outside the mesh and is called in plain text, where traffic.plaintextNamespaces of the MeshConfig includes its namespace.',
+        'Sidecar of the workload. Absent: the workload is outside the mesh. Sidecars then call it in plaintext, if traffic.plaintextNamespaces of the MeshConfig includes its namespace.',
       ),
     ),
     network: Type.Optional(workloadNetwork()),
   },
-  'A machine, or a process on one, that is an endpoint of Services of its namespace. Services select it by its labels.',
+  'A machine or process outside the cluster that is an endpoint of Services. Services of its namespace select it by its labels.',
 )

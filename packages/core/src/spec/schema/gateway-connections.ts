@@ -11,7 +11,7 @@ const rules = Type.Array(
       backendRefs: Type.Array(
         struct(
           { ...BackendObjectSchema, weight: backendWeight('connections') },
-          'A Service that gets a share of the connections.',
+          'A Service that receives a share of the connections.',
         ),
         { minItems: 1, maxItems: 16, description: 'Where connections go.' },
       ),
@@ -38,5 +38,5 @@ export const TLSRouteSpecSchema = struct(
     ),
     rules,
   },
-  'Routes TLS connections to a Service of the mesh by their server names, and leaves TLS as it is.',
+  'Routes TLS connections to a Service of the mesh by server name, without terminating TLS.',
 )

@@ -26,7 +26,7 @@ const HeaderModifierSchema = (description: string) =>
           Type.Array(HeaderValueSchema, { maxItems: maxHeaders, description: 'Headers whose values are replaced.' }),
         ),
         add: Type.Optional(
-          Type.Array(HeaderValueSchema, { maxItems: maxHeaders, description: 'Headers to which a value is added.' }),
+          Type.Array(HeaderValueSchema, { maxItems: maxHeaders, description: 'Headers that get an additional value.' }),
         ),
         remove: Type.Optional(
           Type.Array(Type.String({ maxLength: maxHeaderName }), {
@@ -68,7 +68,8 @@ export const BackendObjectSchema = {
   name: text('Name of the Service.'),
   namespace: Type.Optional(
     Type.String({
-      description: 'Namespace of the Service; that of the route if absent. Others must allow it by a ReferenceGrant.',
+      description:
+        'Namespace of the Service. Defaults to that of the route. Other namespaces must allow it with a ReferenceGrant.',
     }),
   ),
   port: Type.Optional(portNumber('Port of the Service; required.')),
@@ -78,9 +79,9 @@ const mirror = {
   requestMirror: Type.Optional(
     struct(
       {
-        backendRef: struct(BackendObjectSchema, 'The Service that gets copies.'),
+        backendRef: struct(BackendObjectSchema, 'Service that receives copies.'),
         percent: Type.Optional(
-          Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of requests that are copied.' }),
+          Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of requests to copy.' }),
         ),
         fraction: Type.Optional(
           struct(
@@ -88,7 +89,7 @@ const mirror = {
               numerator: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Numerator.' }),
               denominator: Type.Integer({ minimum: 1, maximum: maxCount, default: 100, description: 'Denominator.' }),
             },
-            'Fraction of requests that are copied.',
+            'Fraction of requests to copy.',
           ),
         ),
       },
@@ -107,10 +108,10 @@ const FilterSchema = struct(
     requestRedirect: Type.Optional(
       struct(
         {
-          scheme: Type.Optional(oneOf(['http', 'https'], 'Scheme of the redirect; that of the request if absent.')),
-          hostname: Type.Optional(Type.String({ description: 'Host name; that of the request if absent.' })),
-          path: PathModifierSchema('Path; that of the request if absent.'),
-          port: Type.Optional(portNumber('Port; that of the scheme or of the request if absent.')),
+          scheme: Type.Optional(oneOf(['http', 'https'], 'Scheme of the redirect. Defaults to that of the request.')),
+          hostname: Type.Optional(Type.String({ description: 'Host name. Defaults to that of the request.' })),
+          path: PathModifierSchema('Path. Defaults to that of the request.'),
+          port: Type.Optional(portNumber('Port. Defaults to that of the scheme or of the request.')),
           statusCode: Type.Integer({ default: 302, description: 'Status: 301, 302, 303, 307 or 308.' }),
         },
         'Answers requests with a redirect.',
@@ -156,7 +157,7 @@ const ValueMatchSchema = (what: string) =>
 
 const matchedHeaders = {
   headers: Type.Optional(
-    Type.Array(ValueMatchSchema('header'), { maxItems: 16, description: 'Conditions on headers; all must hold.' }),
+    Type.Array(ValueMatchSchema('header'), { maxItems: 16, description: 'Conditions on headers; all must match.' }),
   ),
 }
 
@@ -183,12 +184,12 @@ const MatchSchema = struct(
     queryParams: Type.Optional(
       Type.Array(ValueMatchSchema('query parameter'), {
         maxItems: 16,
-        description: 'Conditions on the query; all must hold.',
+        description: 'Conditions on query parameters; all must match.',
       }),
     ),
     method: Type.Optional(oneOf(methods, 'Method of the request.')),
   },
-  'Conditions on a request; all must hold.',
+  'Conditions on a request; all must match.',
 )
 
 const ParentRefSchema = struct(
@@ -198,12 +199,12 @@ const ParentRefSchema = struct(
       description: 'API group; the core group, written as an empty text, for a Service.',
     }),
     kind: Type.String({ default: 'Gateway', description: 'Kind. Only a Service is of the mesh.' }),
-    namespace: Type.Optional(Type.String({ description: 'Namespace of the Service; that of the route if absent.' })),
+    namespace: Type.Optional(Type.String({ description: 'Namespace of the Service. Defaults to that of the route.' })),
     name: text('Name of the Service.'),
     sectionName: Type.Optional(Type.String({ description: 'Name of a port of the Service; all ports if absent.' })),
     port: Type.Optional(portNumber('Port of the Service; all ports if absent.')),
   },
-  'Something that the route is attached to.',
+  'Object that the route is attached to.',
 )
 
 /** Weight of a backend. */
@@ -226,9 +227,9 @@ const backends = {
             Type.Array(BackendFilterSchema, { maxItems: 16, description: 'Filters of this share.' }),
           ),
         },
-        'A Service that gets a share of the requests.',
+        'A Service that receives a share of the requests.',
       ),
-      { maxItems: 16, description: 'Where requests are sent. Without any, they are answered with an error.' },
+      { maxItems: 16, description: 'Backends of the requests. If empty, requests are answered with an error.' },
     ),
   ),
 }
@@ -246,7 +247,7 @@ const attachment = {
   hostnames: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 16,
-      description: 'Not read for Services, whose own host names are called.',
+      description: 'Ignored for Services, which are called by their own host names.',
     }),
   ),
 }
@@ -261,7 +262,7 @@ export const HTTPRouteSpecSchema = struct(
           matches: Type.Optional(
             Type.Array(MatchSchema, {
               maxItems: 64,
-              description: 'Requests of the rule: those that one of these matches; all if absent or empty.',
+              description: 'Requests of the rule; one of these must match. All requests match if absent or empty.',
             }),
           ),
           filters: Type.Optional(Type.Array(FilterSchema, { maxItems: 16, description: 'Filters of the rule.' })),
@@ -285,7 +286,7 @@ export const HTTPRouteSpecSchema = struct(
                 codes: Type.Optional(
                   Type.Array(Type.Integer({ minimum: 400, maximum: 599, description: 'A status.' }), {
                     maxItems: 200,
-                    description: 'Statuses of responses whose requests are sent again.',
+                    description: 'Response statuses that cause a retry.',
                   }),
                 ),
                 attempts: Type.Optional(
@@ -299,7 +300,7 @@ export const HTTPRouteSpecSchema = struct(
                   Type.String({ description: "Base of the pauses between attempts; the sidecar's own if absent." }),
                 ),
               },
-              'When requests of the rule are sent again. Those that get no response always are.',
+              'Retries of requests of the rule. Requests without a response are always retried.',
             ),
           ),
         },
@@ -333,7 +334,7 @@ const MethodMatchSchema = struct(
 
 const CallMatchSchema = struct(
   { method: Type.Optional(MethodMatchSchema), ...matchedHeaders },
-  'Conditions on a call; all must hold.',
+  'Conditions on a call; all must match.',
 )
 
 const CallFilterSchema = struct(
@@ -358,7 +359,7 @@ export const GRPCRouteSpecSchema = struct(
           matches: Type.Optional(
             Type.Array(CallMatchSchema, {
               maxItems: 64,
-              description: 'Calls of the rule: those that one of these matches; all if absent or empty.',
+              description: 'Calls of the rule; one of these must match. All calls match if absent or empty.',
             }),
           ),
           filters: Type.Optional(Type.Array(CallFilterSchema, { maxItems: 16, description: 'Filters of the rule.' })),

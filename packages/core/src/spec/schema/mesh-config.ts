@@ -32,8 +32,8 @@ const SidecarSchema = struct(
     ),
     sidecarClass: text('Default sidecar class: the name of a driver.'),
     ...images,
-    envoyImage: text('Name of sidecarImage in OSM; holds for class envoy.'),
-    envoyWindowsImage: text('Name of sidecarWindowsImage in OSM; holds for class envoy.'),
+    envoyImage: text('Name of sidecarImage in OSM; applies to class envoy.'),
+    envoyWindowsImage: text('Name of sidecarWindowsImage in OSM; applies to class envoy.'),
     sidecarDrivers: Type.Optional(
       Type.Array(
         struct(
@@ -113,11 +113,11 @@ const TrafficSchema = struct(
       'True: every workload of the mesh may call every service; SMI policies are ignored.',
     ),
     plaintextNamespaces: textList(
-      'Namespaces with plaintext from and to pods without a sidecar, while they are enrolled or withdrawn; * for all. Applies in permissive mode only.',
+      'Namespaces in which pods without a sidecar exchange plaintext traffic with the mesh, during enrolment or withdrawal; * for all. Applies in permissive mode only.',
     ),
     networkGateway: Type.Optional(
       networkGateway(
-        'Gateway by which machines of other networks call workloads of the network of the mesh. It passes TLS connections on by server name.',
+        'Gateway for calls from machines in other networks to workloads in the network of the mesh. It forwards TLS connections by server name.',
       ),
     ),
     useHTTPSIngress: bool('Field of v1alpha1; accepted and ignored. Set it per backend in IngressBackend.'),
@@ -142,12 +142,12 @@ const TrafficSchema = struct(
             'True: an EgressGateway may send the traffic of every namespace through its gateways, without a ReferenceGrant.',
           ),
           accessCert: bool(
-            'True: an AccessCert may have a name that IngressBackends and AccessControls of other namespaces trust, without a ReferenceGrant.',
+            'True: an AccessCert may use a name that IngressBackends and AccessControls of other namespaces trust, without a ReferenceGrant.',
           ),
-          pluginConfig: bool('True: a PluginConfig may be for services of any namespace, without a ReferenceGrant.'),
+          pluginConfig: bool('True: a PluginConfig may select services of any namespace, without a ReferenceGrant.'),
           pluginChain: bool('True: the selectors of a PluginChain may select workloads of every namespace.'),
         },
-        'Kinds of objects that may refer to other namespaces without their consent, as in osm-edge.',
+        'Kinds of objects that may refer to other namespaces without a ReferenceGrant, as in osm-edge.',
       ),
     ),
     escapedSlashes: Type.Optional(
@@ -157,7 +157,7 @@ const TrafficSchema = struct(
       ),
     ),
     keepUnderscoreHeaders: bool(
-      'True: request headers that differ from headers in rules only in `_` instead of `-` are forwarded to the workload. Otherwise they are removed, because many application servers treat both as one header.',
+      'True: request headers are forwarded even if they equal a header in rules with `_` instead of `-`. Otherwise they are removed, because many application servers treat both as one header.',
     ),
     tcpIdleTimeout: Type.Optional(
       duration('Idle timeout of TCP connections; 0s for none. Defaults to sidecarTimeout, or else 1h.'),
@@ -174,8 +174,8 @@ const TrafficSchema = struct(
 
 const endpointProperties = {
   enable: bool('True: enabled.'),
-  port: portOrNone('Port of the collector; that of the address where it has one.'),
-  address: text('Host of the collector; host:port is read too.'),
+  port: portOrNone('Port of the collector. Defaults to the port in the address, if any.'),
+  address: text('Host of the collector, or host:port.'),
   endpoint: text('Path at the collector.'),
   sampledFraction: text('Share of requests between 0 and 1. Defaults to 1.0.'),
 }
@@ -226,7 +226,7 @@ const CertificateSchema = struct(
     serviceCertificates: Type.Optional(
       oneOf(
         ['shared', 'perProxy'],
-        'Whose keys service certificates are for. shared: the sidecars of a service account share a certificate, and are sent it with its key. perProxy: each sidecar has a certificate for the key of its proxy certificate, and is sent no key. Defaults to shared.',
+        'Keys of service certificates. shared: the sidecars of a service account receive one certificate with its key. perProxy: each sidecar receives a certificate for the key of its proxy certificate, and no key is sent. Defaults to shared.',
       ),
     ),
     ingressGateway: Type.Optional(

@@ -13,7 +13,7 @@ export const MeshRootCertificateSpecSchema = struct(
     role: Type.Optional(
       oneOf(
         ['active', 'passive', 'inactive'],
-        'active signs. passive is trusted and does not sign. inactive is not used. Defaults to active.',
+        'active: signs certificates and is trusted. passive: is trusted, but does not sign. inactive: is not used. Defaults to active.',
       ),
     ),
     spiffeEnabled: Type.Optional(
@@ -96,13 +96,13 @@ export const MeshRootCertificateSpecSchema = struct(
               issuerName: Type.String({ minLength: 1, description: 'Name of the issuer.' }),
               issuerKind: Type.String({
                 minLength: 1,
-                description: 'Kind of the issuer: Issuer or ClusterIssuer, or that of another group.',
+                description: 'Kind of the issuer: Issuer, ClusterIssuer, or a kind of another group.',
               }),
               issuerGroup: Type.String({ minLength: 1, description: 'API group of the issuer.' }),
               ca: Type.Optional(
                 struct(
                   { secretRef: secretRef('Secret with the roots in ca.crt.') },
-                  'Roots that the issuer may sign under. Defaults to those that it names.',
+                  'Accepted roots of the issuer. Defaults to the roots that it reports.',
                 ),
               ),
             },

@@ -110,7 +110,7 @@ const accessProperties = {
     { description: 'Allowed callers.' },
   ),
   matches: Type.Optional(
-    typedReferences('HTTPRouteGroups that limit the allowed requests; without any, all requests are allowed.'),
+    typedReferences('HTTPRouteGroups that limit the allowed requests. If absent or empty, all requests are allowed.'),
   ),
 }
 

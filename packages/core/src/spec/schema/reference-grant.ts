@@ -12,7 +12,7 @@ export const ReferenceGrantSpecSchema = struct(
       struct(
         {
           group: group('API group of the referring objects; empty for the core group.'),
-          kind: kind('Kind of the objects that refer.'),
+          kind: kind('Kind of the referring objects.'),
           namespace: Type.String({ minLength: 1, maxLength: 63, description: 'Namespace of the referring objects.' }),
         },
         'Objects that may refer to this namespace.',
@@ -23,7 +23,7 @@ export const ReferenceGrantSpecSchema = struct(
       struct(
         {
           group: group('API group of the referenced objects; empty for the core group.'),
-          kind: kind('Kind of the objects that may be referred to.'),
+          kind: kind('Kind of the referenced objects.'),
           name: Type.Optional(
             Type.String({
               minLength: 1,

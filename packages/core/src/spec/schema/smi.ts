@@ -44,9 +44,9 @@ export const TrafficTargetSpecSchema = struct(
       ),
       { default: [], description: 'Allowed traffic; at least one rule is required.' },
     ),
-    sources: Type.Array(IdentityRefSchema('An identity that is allowed.'), {
+    sources: Type.Array(IdentityRefSchema('An allowed identity.'), {
       default: [],
-      description: 'Identities that are allowed.',
+      description: 'Allowed identities.',
     }),
   },
   'Allows sources to call a destination on the routes in its rules.',
@@ -68,13 +68,13 @@ export const HTTPRouteGroupSpecSchema = struct(
           ),
           methods: Type.Optional(
             Type.Array(oneOf(httpMethods, 'An HTTP method, or * for any.'), {
-              description: 'Methods that match; any if absent or empty.',
+              description: 'Methods that match. Defaults to all methods.',
             }),
           ),
           headers: Type.Optional(
             Type.Array(textMap('A header name with an RE2 expression that must match the whole value.'), {
               description:
-                'Headers that must all match. Every entry has one name; of equal names the last one is used.',
+                'Headers that must all match. Each entry has one name. If a name occurs several times, the last entry is used.',
             }),
           ),
         },
@@ -137,7 +137,7 @@ export const TrafficSplitSpecSchema = struct(
           },
           'Requests that the split applies to.',
         ),
-        { description: 'Limits the split to these requests; all if absent or empty.' },
+        { description: 'Limits the split to these requests. Defaults to all requests.' },
       ),
     ),
   },
