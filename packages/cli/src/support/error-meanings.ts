@@ -271,6 +271,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_PIPY_WORKER_REFUSED: "a request to the repo server was refused: its certificate is invalid, belongs to another sidecar, or has too many connections",
   OSM_POLICY_ACCOUNT: "a policy names a service account that cannot have a certificate; that part of the policy is ignored",
   OSM_POLICY_ADDRESS_CONFLICT: "two services have the same address and port; the stronger claim takes precedence, else the first by namespace and name",
+  OSM_POLICY_ADDRESS_WRITTEN: "clients that dial an address of a headless Service are not led to the Service: the address is only written down",
   OSM_POLICY_EGRESS_CONFLICT: "two Egress objects, or two ports of one, conflict for the same workloads; the first by namespace and name takes precedence",
   OSM_POLICY_EGRESS_GATEWAY: "an EgressGateway references an unusable gateway; without a usable gateway the traffic is refused",
   OSM_POLICY_EGRESS_HOST: "an Egress has hosts for a protocol without host names, or an address for a protocol that needs host names",

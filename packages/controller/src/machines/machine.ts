@@ -84,6 +84,7 @@ export function instanceSpecOf(
     ...(allocations !== undefined && { allocations }),
     ready,
     createdAt,
+    isMachine: true,
     ...(network !== undefined && { network }),
   }
 }

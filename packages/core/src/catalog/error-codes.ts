@@ -13,6 +13,8 @@ export const catalogErrorCodes = {
     'two ports of a Service have the same target port but different protocols; the lower port takes precedence',
   OSM_POLICY_ADDRESS_CONFLICT:
     'two services have the same address and port; the stronger claim takes precedence, else the first by namespace and name',
+  OSM_POLICY_ADDRESS_WRITTEN:
+    'clients that dial an address of a headless Service are not led to the Service: the address is only written down',
   OSM_POLICY_HOST_CONFLICT:
     'an instance of a headless service has the host name of another service, which takes precedence',
   OSM_POLICY_SPLIT_PORT:

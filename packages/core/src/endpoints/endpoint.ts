@@ -33,6 +33,8 @@ export interface Endpoint {
   readonly cluster: string
   /** Network that the workload is in; absent for that of the mesh. */
   readonly network?: WorkloadNetwork
+  /** Present: the address is what an object, or the workload, says of itself. Nothing proves that it is not that of somebody else. */
+  readonly isAddressWritten?: true
 }
 
 /** A network that is not routed to others. */

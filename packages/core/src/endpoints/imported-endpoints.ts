@@ -32,6 +32,7 @@ export function importedEndpoints(snapshot: Snapshot, { namespace, name }: MeshS
           hostname: undefined,
           locality: unknownLocality,
           cluster: clusterKey,
+          isAddressWritten: true,
         },
       ]
     }),

@@ -90,6 +90,7 @@ function ofInstance(
       locality: localityOf(metadata.labels),
       cluster: '',
       ...(spec.network !== undefined && { network: spec.network }),
+      ...(spec.isMachine === true && { isAddressWritten: true }),
     },
   ]
 }
@@ -110,6 +111,7 @@ function ofAddress(port: ServicePort, { metadata, spec }: KindMap['Workload']): 
       hostname: undefined,
       locality: localityOf(metadata.labels),
       cluster: '',
+      isAddressWritten: true,
     },
   ]
 }

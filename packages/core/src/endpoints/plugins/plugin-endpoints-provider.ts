@@ -304,6 +304,7 @@ function endpointOf(
     hostname: undefined,
     locality,
     cluster: '',
+    isAddressWritten: true,
     ...(network !== undefined && { network }),
   }
 }

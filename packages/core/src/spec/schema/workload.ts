@@ -163,6 +163,9 @@ export const WorkloadInstanceSpecSchema = struct(
       oneOf(['workload-api'], 'Source of the service certificate of the sidecar, if it is not the mesh.'),
     ),
     createdAt: Type.String({ description: 'Creation time of the instance, RFC 3339.' }),
+    isMachine: Type.Optional(
+      Type.Boolean({ description: 'True: a machine that has joined, and says itself what its address is.' }),
+    ),
     network: Type.Optional(workloadNetwork()),
   },
   'A running instance of a Workload.',

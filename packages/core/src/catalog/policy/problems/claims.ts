@@ -18,7 +18,7 @@ export interface ContestedAddress {
 }
 
 /** How strong a claim is; lower is stronger. */
-type Strength = 0 | 1 | 2
+type Strength = 0 | 1
 
 /** An address by which clients dial a service port. */
 interface Claim {
@@ -32,7 +32,8 @@ interface Claim {
  * a sidecar, unless the mesh speaks plaintext to them. An endpoint that is not a workload never claims an address.
  *
  * Virtual addresses are the strongest claim: anyone who can list endpoints by hand could otherwise list the virtual address of somebody else, and get
- * the traffic. For the same reason an instance that the mesh has started is a stronger claim than an address that somebody wrote down.
+ * the traffic. For the same reason an address that is only written down, or that a machine says it has, claims nothing: it may be that of a workload of
+ * another namespace, or one outside that the Egress of another namespace opens.
  */
 const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
   name: 'claims',
@@ -46,13 +47,12 @@ const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
       return hostname === undefined ? model.addresses.map((address) => ({ address, strength: 0 })) : []
     const found = new Map<string, Strength>()
     for (const { address, servicePort, sidecar, ...endpoint } of context.get(endpointsOfService, parent).items) {
-      if (servicePort !== port || endpoint.hostname !== hostname) continue
+      if (servicePort !== port || endpoint.hostname !== hostname || endpoint.isAddressWritten === true) continue
       // A tenant can write any address into a slice or a ServiceImport, also one that the Egress of another namespace opens.
       const isOfWorkload = endpoint.account !== undefined && endpoint.cluster === ''
       const inTheClear = sidecar === undefined && isOfWorkload && context.get(allowsPlaintext, namespace)
       if (!isAddress(address) || (sidecar?.mode !== 'transparent' && !inTheClear)) continue
-      const strength = sidecar === undefined || sidecar.uuid === '' ? 2 : 1
-      found.set(address, found.get(address) === 1 ? 1 : strength)
+      found.set(address, 1)
     }
     return [...found].sort(([a], [b]) => compareText(a, b)).map(([address, strength]) => ({ address, strength }))
   },

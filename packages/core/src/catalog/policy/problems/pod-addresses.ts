@@ -22,8 +22,9 @@ const podAddresses = defineQuery<CatalogState, ServicePortRef, readonly string[]
     const found = context
       .get(endpointsOfService, service)
       .items.filter(
-        ({ address, port: own, targetPort, sidecar, account, cluster }) =>
+        ({ address, port: own, targetPort, sidecar, account, cluster, isAddressWritten }) =>
           isAddress(address) &&
+          isAddressWritten !== true &&
           own === port &&
           targetPort === port &&
           cluster === '' &&

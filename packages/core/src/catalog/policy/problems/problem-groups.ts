@@ -17,7 +17,7 @@ import { egressRules } from '../egress/egress-rules.js'
 import { exportProblems, importProblems } from '../upstreams/imports.js'
 import { ingressOfInstance } from '../ingress/ingress-of-instance.js'
 import { accessProblems } from '../ingress/ingress.js'
-import { nameKey, sameName, type NamespacedName } from '../parts/keys.js'
+import { nameKey, sameName, sortedUnique, type NamespacedName } from '../parts/keys.js'
 import { groupNames, NAME_GROUPS, nameGroupKey, type NameGroup } from './name-groups.js'
 import { outboundProblems } from '../routing/outbound.js'
 import { probeProblems } from '../proxies/probes.js'
@@ -123,12 +123,19 @@ const serviceProblems = defineQuery<CatalogState, MeshService, readonly PolicyPr
         const message = `${address} is a host name; proxies are given IP addresses only, so this endpoint is left out`
         problems.warning('OSM_POLICY_ENDPOINT_ADDRESS', 'spec.selector', message)
       }
+    const model = context.get(serviceModel, service)
+    const written = answer.items.filter(({ isAddressWritten, cluster }) => isAddressWritten === true && cluster === '')
+    if (model?.headless === true && written.length > 0) {
+      const some = sortedUnique(written.map(({ address }) => address)).slice(0, 3)
+      const message = `clients that dial ${some.join(', ')} are not led to the headless Service: an object, or the machine itself, only says that the address is theirs; give the Service a cluster IP`
+      problems.warning('OSM_POLICY_ADDRESS_WRITTEN', 'spec.clusterIP', message)
+    }
     if (answer.state !== 'known')
       for (const { message } of answer.conditions)
         problems.warning('OSM_POLICY_ENDPOINTS_UNSURE', 'metadata.name', message)
     return [
       ...problems.items,
-      ...(context.get(serviceModel, service)?.problems ?? []),
+      ...(model?.problems ?? []),
       ...context.get(outboundProblems, service),
       ...context.get(sidecarProblems, service),
       ...context.get(gatewayProblems, service),
