@@ -2,18 +2,18 @@
 
 const introduction = `# Values of the chart
 
-Every value of \`charts/osm\`. Names, meanings and, where the line does not say otherwise, defaults are those of Open Service Mesh and osm-edge.
-[Installing](../guides/install.md) shows the ones that most people set.
+All values of \`charts/osm\`. Names, meanings and defaults are those of Open Service Mesh and osm-edge, unless a line states otherwise.
+[Installing](../guides/install.md) shows the most common values.
 
-- "Written to MeshConfig": the value is in the MeshConfig that the first installation creates. Later changes belong into the MeshConfig itself; an
-  upgrade adds what is new to it and never overwrites existing values.
-- "Not available": setting it is refused with a message, rather than accepted without effect.
-- "Not used": accepted, because values written for OSM or osm-edge may hold it, and without any effect.
+- "Written to MeshConfig": the first installation writes the value to the MeshConfig. Make later changes in the MeshConfig. An upgrade adds new fields
+  and never overwrites existing ones.
+- "Not available": a different value is refused with a message.
+- "Not used": the value is accepted for compatibility with OSM and osm-edge, without effect.
 
-\`e2e/api/chart-every-value.test.ts\` sets each value of this page and says what changes by it. What sets of values lead to is in
-\`charts/osm/testdata\`.
+\`e2e/api/chart-every-value.test.ts\` sets each value of this page and checks its effect. \`charts/osm/testdata\` contains the rendered objects for
+sets of values.
 
-This page is made from the comments in \`charts/osm/values.yaml\` by \`npm run check -- chart --fix\`; change them, not the page.
+This page is generated from the comments in \`charts/osm/values.yaml\` by \`npm run check -- chart --fix\`; change the comments, not the page.
 `
 
 /** Longer defaults are in values.yaml only. */
