@@ -5,7 +5,7 @@ import { OWN_LISTENERS } from '../machines/index.js'
 import type { Snapshot } from '../snapshot/index.js'
 import type { WorkloadInstanceSpec, WorkloadPort } from '../spec/index.js'
 import { inboundKeys, openedKeys, servedPorts } from './served-ports.js'
-import { firstOfVariable, tcpServicePorts } from './tcp-service-ports.js'
+import { firstOfVariable, inListenerOrder, type TcpServicePort, tcpServicePorts } from './tcp-service-ports.js'
 
 /** What the listeners of a machine's sidecar depend on. */
 export interface ListeningMachine {
@@ -53,12 +53,15 @@ export function machineListeners(
   const servedByMachine = servedPorts(snapshot, { metadata: { namespace, labels } }, ports)
   const served = inboundKeys(servedByMachine)
   const opened = openedKeys(snapshot, servedByMachine)
-  const called = firstOfVariable(tcpServicePorts(snapshot.list('Service')))
-    .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
+  const named = firstOfVariable(tcpServicePorts(snapshot.list('Service')), namespace).ports
+  const tcp = (key: string): string => `tcp ${key}`
+  const hasListener = ({ service, port }: TcpServicePort): boolean =>
+    Object.hasOwn(before, tcp(allocationKey(service, port)))
+  const called = inListenerOrder(named, namespace, hasListener)
+    .map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
     .filter(({ key }) => !served.has(key))
   const inbound = (key: string): string => `inbound ${key}`
   const ingress = (key: string): string => `ingress ${key}`
-  const tcp = (key: string): string => `tcp ${key}`
   const wanted = [
     ...new Set([...[...served.values()].map(inbound), ...opened.map(ingress), ...called.map(({ key }) => tcp(key))]),
   ]
@@ -93,7 +96,10 @@ export function machineListeners(
   }
 }
 
-/** Ports that are no longer wanted are free for others. */
+/**
+ * Ports that are no longer wanted are free for others. Where there are too few, the first purposes get them: a listener may lose its port to one for callers, or
+ * for a service of the own namespace.
+ */
 function claim(
   wanted: readonly string[],
   before: MachineClaims,
@@ -106,19 +112,19 @@ function claim(
     taken.add(port)
   }
   const known = new Map(Object.entries(before))
-  for (const purpose of wanted) {
+  const count = Math.max(0, last - first + 1)
+  const within = wanted.slice(0, count)
+  for (const purpose of within) {
     const port = known.get(purpose)
     if (port !== undefined && port >= first && port <= last && !taken.has(port)) take(purpose, port)
   }
-  const missing: string[] = []
   let next = first
-  for (const purpose of wanted) {
+  for (const purpose of within) {
     if (claims.has(purpose)) continue
     while (taken.has(next)) next += 1
-    if (next <= last) take(purpose, next)
-    else missing.push(purpose)
+    take(purpose, next)
   }
-  return { claims, missing }
+  return { claims, missing: wanted.slice(count) }
 }
 
 function present(

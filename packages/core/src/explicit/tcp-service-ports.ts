@@ -37,17 +37,44 @@ export function tcpServicePorts(services: readonly KindMap['Service'][]): readon
   })
 }
 
-/** The first port of each variable, and those whose variable another one has already, with the one that has it. */
-export function firstOfVariable(ports: readonly TcpServicePort[]): {
+/**
+ * The first port of each variable, and those whose variable another one has already, with the one that has it.
+ *
+ * @param own - namespace of the workload, whose services come first: one of another namespace must not be taken for them
+ */
+export function firstOfVariable(
+  ports: readonly TcpServicePort[],
+  own?: string,
+): {
   readonly ports: readonly TcpServicePort[]
   readonly clashes: readonly { readonly port: TcpServicePort; readonly holder: TcpServicePort }[]
 } {
   const byVariable = new Map<string, TcpServicePort>()
   const clashes: { port: TcpServicePort; holder: TcpServicePort }[] = []
-  for (const port of ports) {
+  const isOwn = ({ service }: TcpServicePort): boolean => service.namespace === own
+  for (const port of [...ports.filter(isOwn), ...ports.filter((each) => !isOwn(each))]) {
     const holder = byVariable.get(port.variable)
     if (holder === undefined) byVariable.set(port.variable, port)
     else clashes.push({ port, holder })
   }
   return { ports: [...byVariable.values()], clashes }
+}
+
+/**
+ * Ports in the order in which they get a listener: those of the own namespace, then the first of every other namespace before the second of any. Of one
+ * namespace those come first that have a listener.
+ */
+export function inListenerOrder(
+  ports: readonly TcpServicePort[],
+  own: string,
+  hasListener: (port: TcpServicePort) => boolean,
+): readonly TcpServicePort[] {
+  const counts = new Map<string, number>()
+  const ranked = [...ports.filter(hasListener), ...ports.filter((port) => !hasListener(port))].map((port) => {
+    const { namespace } = port.service
+    const rank = counts.get(namespace) ?? 0
+    counts.set(namespace, rank + 1)
+    return { port, rank: namespace === own ? -1 : rank }
+  })
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ port }) => port)
 }

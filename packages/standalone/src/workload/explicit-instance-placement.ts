@@ -107,7 +107,7 @@ export class ExplicitInstancePlacement implements InstancePlacement {
     const served = inboundKeys(ports)
     const opened = openedKeys(snapshot, ports)
     const own = new Set(served.keys())
-    const called = withoutClashes(tcpServicePorts(snapshot.list('Service')))
+    const called = withoutClashes(tcpServicePorts(snapshot.list('Service')), desired.namespace)
       .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
       .filter(({ key }) => !own.has(key))
     const claims = await allocator.claim(desired.key, [

@@ -9,12 +9,19 @@ function portVariable({ name, port }: Pick<WorkloadPort, 'name' | 'port'>): stri
   return environmentName(`PORT_${name ?? port}`)
 }
 
-/** Ports without those whose variable another one has already, which are problems. */
-export function withoutClashes(ports: readonly TcpServicePort[]): {
+/**
+ * Ports without those whose variable another one has already, which are problems.
+ *
+ * @param own - namespace of the workload, whose services come first
+ */
+export function withoutClashes(
+  ports: readonly TcpServicePort[],
+  own?: string,
+): {
   readonly ports: readonly TcpServicePort[]
   readonly problems: readonly Problem[]
 } {
-  const { ports: kept, clashes } = firstOfVariable(ports)
+  const { ports: kept, clashes } = firstOfVariable(ports, own)
   const code: StandaloneErrorCode = 'OSM_STANDALONE_VARIABLE_CLASH'
   const problems = clashes.map(({ port: { service, port, variable }, holder }): Problem => ({
     code,
