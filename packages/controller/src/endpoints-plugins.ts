@@ -73,7 +73,7 @@ export class EndpointsPlugins {
     ]
     this.#calls = surroundings.metrics.counter(
       'osm_endpoints_provider_calls_total',
-      'Calls of an endpoints provider to an API outside',
+      'Calls of an endpoints provider to an external API',
       ['provider', 'operation', 'outcome'],
     )
     this.#measure()
@@ -235,12 +235,12 @@ export class EndpointsPlugins {
       '1 while an endpoints provider works, 0 while its last answer may be outdated',
       ['provider'],
     )
-    const instances = metrics.gauge('osm_endpoints_provider_instances', 'Instances that an endpoints provider knows', [
+    const instances = metrics.gauge('osm_endpoints_provider_instances', 'Instances of an endpoints provider', [
       'provider',
     ])
     const refused = metrics.gauge(
       'osm_endpoints_provider_faults',
-      'Parts of the last answer of an endpoints provider that are not used, 100 at most',
+      'Invalid parts of the last answer of an endpoints provider, which are ignored; 100 at most',
       ['provider'],
     )
     for (const provider of this.providers.filter(({ id }) => id !== EXTERNAL_WORKLOADS)) {

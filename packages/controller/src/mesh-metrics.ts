@@ -24,24 +24,20 @@ export function meshMetrics(options: MeshMetricsOptions): MeshMetrics {
   const { metrics, configurator, feed, version } = options
   const recomputation = metrics.histogram(
     'osm_policy_recompute_seconds',
-    'Time of one recomputation of policies',
+    'Duration of a recomputation of policies',
     [],
     [0.005, 0.02, 0.1, 0.5, 2],
   )
-  const recomputed = metrics.counter(
-    'osm_policy_recomputed_count',
-    'Policies of single proxies that recomputations changed',
-    [],
-  )
+  const recomputed = metrics.counter('osm_policy_recomputed_count', 'Policies of proxies changed by recomputations', [])
   const broadcasts = metrics.counter(
     'osm_proxy_broadcast_event_count',
-    'Recomputations that changed the policy of some proxy',
+    'Recomputations that changed the policy of at least one proxy',
     [],
   )
   metrics
     .gauge('osm_version_info', 'Version of the control plane; always 1', ['version', 'build_date', 'git_commit'])
     .set({ ...version }, 1)
-  const flags = metrics.gauge('osm_feature_flag_enabled', '1 for a feature flag that is on', ['feature_flag'])
+  const flags = metrics.gauge('osm_feature_flag_enabled', '1 for an enabled feature flag', ['feature_flag'])
   const setFlags = (): void => {
     for (const [name, on] of Object.entries(configurator.current().featureFlags))
       flags.set({ feature_flag: name }, on ? 1 : 0)
@@ -51,7 +47,7 @@ export function meshMetrics(options: MeshMetricsOptions): MeshMetrics {
   const namespaces = metrics.gauge('osm_resource_namespace_count', 'Namespaces of the mesh', [])
   const setNamespaces = (): void => namespaces.set({}, feed.current()?.namespaces().length ?? 0)
   setNamespaces()
-  const queue = metrics.gauge('osm_events_queued', 'Changes of objects that no recomputation has taken in yet', [])
+  const queue = metrics.gauge('osm_events_queued', 'Changes of objects that wait for a recomputation', [])
   let queued = 0
   queue.set({}, queued)
   feed.subscribe(({ changed }) => {
@@ -74,7 +70,7 @@ export function meshMetrics(options: MeshMetricsOptions): MeshMetrics {
 }
 
 async function countCertificates({ metrics, certificates, signal }: MeshMetricsOptions): Promise<void> {
-  const issued = metrics.counter('osm_cert_issued_count', 'Certificates that were issued and are kept', [])
+  const issued = metrics.counter('osm_cert_issued_count', 'Certificates issued or renewed', [])
   issued.inc({}, 0)
   for await (const announcement of certificates.subscribe(signal)) {
     if (announcement.type === 'issued' || announcement.type === 'rotated') issued.inc({})

@@ -11,17 +11,17 @@ export interface ObservedProvider extends CertificateProvider {
 export function observedProvider(provider: CertificateProvider, metrics: Metrics): ObservedProvider {
   const times = metrics.histogram(
     'osm_cert_issued_time',
-    'Seconds that the certificate provider took to issue a certificate',
+    'Time to issue a certificate, in seconds',
     [],
     [0.02, 0.5, 10],
   )
-  const failures = metrics.counter('osm_cert_issue_failure_count', 'Certificates that the provider did not issue', [
+  const failures = metrics.counter('osm_cert_issue_failure_count', 'Certificates that the provider failed to issue', [
     'provider',
     'code',
   ])
   const healthy = metrics.gauge(
     'osm_cert_provider_healthy',
-    '1 while the certificate provider issues everything that is asked for, 0 otherwise',
+    '1 while the certificate provider issues all requested certificates, else 0',
     ['provider'],
   )
   const listeners = new Set<() => void>()

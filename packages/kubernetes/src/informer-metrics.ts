@@ -29,21 +29,21 @@ export function informerMeter(metrics: DriverMetrics | undefined, type: Resource
   if (metrics === undefined) return silentMeter
   const resource = type.group === '' ? type.plural : `${type.plural}.${type.group}`
   const byOutcome = ['resource', 'outcome']
-  const lists = metrics.counter('osm_kubernetes_list_count', 'Lists of objects by how they ended', byOutcome)
-  const watches = metrics.counter('osm_kubernetes_watch_count', 'Watches of objects by how they ended', byOutcome)
-  const events = metrics.counter('osm_k8s_api_event_count', 'Changes of objects that a watch has told of', [
+  const lists = metrics.counter('osm_kubernetes_list_count', 'Lists of objects by outcome', byOutcome)
+  const watches = metrics.counter('osm_kubernetes_watch_count', 'Watches of objects by outcome', byOutcome)
+  const events = metrics.counter('osm_k8s_api_event_count', 'Changes of objects received from watches', [
     'type',
     'namespace',
   ])
   const kind = type.kind.toLowerCase()
-  const losses = metrics.counter('osm_kubernetes_stale_count', 'Times that contact with the API server was lost', [
+  const losses = metrics.counter('osm_kubernetes_stale_count', 'Losses of contact with the API server', ['resource'])
+  const ends = metrics.counter('osm_kubernetes_stale_over_count', 'Recoveries of contact with the API server', [
     'resource',
   ])
-  const ends = metrics.counter('osm_kubernetes_stale_over_count', 'Times that such a loss was over', ['resource'])
   // A histogram for each kind would be more series than all else that a controller has.
   const stale = metrics.histogram(
     'osm_kubernetes_stale_seconds',
-    'Time for which objects may have been out of date',
+    'Time during which objects may have been outdated',
     [],
     STALE_BUCKETS,
   )

@@ -48,7 +48,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options
     this.#objects = new Map(options.objects.map((object) => [keyOf(object), object]))
-    this.#count = options.metrics.counter('osm_reconciliation_total', 'Objects that were restored', ['kind'])
+    this.#count = options.metrics.counter('osm_reconciliation_total', 'Objects restored by the reconciler', ['kind'])
     this.#queue = new WorkQueue({
       handle: (key, signal) => this.#handle(key, signal),
       concurrency: CONCURRENCY,

@@ -23,7 +23,7 @@ export async function measureRoots(options: RootMetricsOptions, signal: AbortSig
   const { metrics, certificates, rotation, clock } = options
   const expiry = metrics.gauge(
     'osm_cert_authority_expiry_timestamp_seconds',
-    'End of what signs certificates, or is trusted, in seconds since 1970; 0 if there is none',
+    'Expiry of signing and trusted certificate authorities, in seconds since 1970; 0 if there is none',
     ['authority', 'role'],
   )
   const stage = metrics.gauge(

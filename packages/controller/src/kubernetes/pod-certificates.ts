@@ -93,11 +93,9 @@ export class PodCertificates {
     this.#options = options
     this.#signerName = podSignerName(enrolment.meshName)
     this.#checker = new PodRequestChecker({ api, enrolment, trustDomain, signerName: this.#signerName })
-    const counter = metrics.counter(
-      'osm_pod_certificate_count',
-      'PodCertificateRequests of sidecars by what became of them',
-      ['result'],
-    )
+    const counter = metrics.counter('osm_pod_certificate_count', 'PodCertificateRequests of sidecars by result', [
+      'result',
+    ])
     for (const result of ['issued', 'denied', 'failed']) counter.inc({ result }, 0)
     this.#count = (result) => counter.inc({ result })
   }

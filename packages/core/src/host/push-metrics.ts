@@ -41,11 +41,11 @@ export class PushMetrics {
     )
     this.#queue = stage('queue', 'Time from a policy until the driver takes it')
     this.#driverQueue = stage('driver_queue', 'Time that work for a proxy waits for its turn in the driver')
-    this.#translate = stage('translate', 'Time of making the configuration of a proxy from its policy')
-    this.#encode = stage('encode', 'Time of putting together what is sent to a proxy')
-    this.#send = stage('send', 'Time until what is sent to a proxy has left the process')
-    this.#bytes = metrics.counter('osm_proxy_push_bytes_count', 'Bytes of configuration that were sent', ['class'])
-    this.#states = metrics.gauge('osm_proxy_apply_states', 'Connected proxies by what became of their policy', [
+    this.#translate = stage('translate', 'Time to translate the policy of a proxy to its configuration')
+    this.#encode = stage('encode', 'Time to encode the configuration of a proxy')
+    this.#send = stage('send', 'Time to send the configuration of a proxy')
+    this.#bytes = metrics.counter('osm_proxy_push_bytes_count', 'Bytes of configuration sent', ['class'])
+    this.#states = metrics.gauge('osm_proxy_apply_states', 'Connected proxies by the state of their policy', [
       'class',
       'state',
     ])

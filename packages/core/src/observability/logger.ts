@@ -83,6 +83,6 @@ function pinoLevel(level: LogLevel): string {
 
 /** Counts warnings and errors of a program by their code, for as long as the program runs. */
 export function countErrorCodes(logger: ProcessLogger, metrics: DriverMetrics): void {
-  const codes = metrics.counter('osm_error_err_code_count', 'Warnings and errors by their code', ['err_code'])
+  const codes = metrics.counter('osm_error_err_code_count', 'Warnings and errors by code', ['err_code'])
   logger.onErrorCode((code) => codes.inc({ err_code: code }))
 }

@@ -44,8 +44,8 @@ export class LoopWatch {
   readonly #ran = new Map<string, number>()
 
   constructor({ metrics, logger, now = () => performance.now(), cpu = cpuTime }: LoopWatchOptions) {
-    this.#lag = metrics.histogram('osm_event_loop_lag_seconds', 'How late the event loop was', [], LAG_BUCKETS)
-    this.#blocks = metrics.counter('osm_event_loop_block_count', 'Times that the event loop was blocked', ['task'])
+    this.#lag = metrics.histogram('osm_event_loop_lag_seconds', 'Delay of the event loop, in seconds', [], LAG_BUCKETS)
+    this.#blocks = metrics.counter('osm_event_loop_block_count', 'Blocks of the event loop', ['task'])
     this.#logger = logger
     this.#now = now
     this.#cpu = cpu

@@ -22,20 +22,20 @@ export class XdsMetrics {
   #streams = 0
 
   constructor(metrics: DriverMetrics) {
-    this.#connected = metrics.gauge('osm_proxy_connect_count', 'Proxies that are connected', [])
+    this.#connected = metrics.gauge('osm_proxy_connect_count', 'Connected proxies', [])
     this.#reconnects = metrics.counter(
       'osm_proxy_reconnect_count',
-      'Streams of proxies that already had a configuration',
+      'Streams of proxies that already have a configuration',
       [],
     )
     this.#rejected = metrics.counter(
       'osm_proxy_max_connections_rejected',
-      'Streams that were refused because there are as many as there may be',
+      'Streams refused because of the connection limit',
       [],
     )
     this.#requests = metrics.counter('osm_proxy_xds_request_count', 'Requests of proxies', ['type'])
-    this.#sent = metrics.counter('osm_proxy_response_send_success_count', 'Responses that were sent', ['type'])
-    this.#failed = metrics.counter('osm_proxy_response_send_error_count', 'Responses that could not be sent', ['type'])
+    this.#sent = metrics.counter('osm_proxy_response_send_success_count', 'Responses sent', ['type'])
+    this.#failed = metrics.counter('osm_proxy_response_send_error_count', 'Responses that failed to be sent', ['type'])
     this.#updates = metrics.histogram(
       'osm_proxy_config_update_time',
       'Time from a response to its acknowledgement',

@@ -19,11 +19,7 @@ export class RepoMetrics {
   #workers = 0
 
   constructor(metrics: DriverMetrics) {
-    this.#connected = metrics.gauge(
-      'osm_pipy_workers_connected',
-      'Workers that were heard of in the last 15 seconds',
-      [],
-    )
+    this.#connected = metrics.gauge('osm_pipy_workers_connected', 'Workers with a request in the last 15 seconds', [])
     this.#requests = metrics.counter('osm_pipy_repo_request_count', 'Requests to the repo server', ['kind', 'code'])
     this.#updates = metrics.histogram(
       'osm_pipy_config_update_time',
@@ -31,21 +27,19 @@ export class RepoMetrics {
       [],
       BUCKETS,
     )
-    this.#refused = metrics.counter('osm_pipy_config_refused_count', 'Configurations that a worker refused', [])
-    this.#failed = metrics.counter('osm_pipy_translation_error_count', 'Policies that could not be translated', [])
-    this.#overdue = metrics.counter('osm_pipy_reload_push_count', 'Workers that were asked to reload everything', [
+    this.#refused = metrics.counter('osm_pipy_config_refused_count', 'Configurations rejected by a worker', [])
+    this.#failed = metrics.counter('osm_pipy_translation_error_count', 'Policies that failed to be translated', [])
+    this.#overdue = metrics.counter('osm_pipy_reload_push_count', 'Requests to workers to reload everything', [
       'lacking',
     ])
     this.#duplicates = metrics.counter(
       'osm_pipy_duplicate_worker_count',
-      'Proxies whose certificate several workers used',
+      'Proxies with a certificate that several workers use',
       [],
     )
-    this.#plugins = metrics.counter(
-      'osm_pipy_plugin_fault_count',
-      'Scripts of Plugins that workers could not load or that failed',
-      ['stage'],
-    )
+    this.#plugins = metrics.counter('osm_pipy_plugin_fault_count', 'Scripts of Plugins that failed to load or to run', [
+      'stage',
+    ])
     this.#connected.set({}, 0)
   }
 

@@ -57,11 +57,7 @@ export class PodReviewer {
       bindings: new ProbeBindingsReader(),
       scripts: new InitScripts(),
     }
-    this.#decisions = metrics.counter(
-      'osm_injector_decisions_total',
-      'Pods that were looked at, by what became of them',
-      ['outcome', 'reason'],
-    )
+    this.#decisions = metrics.counter('osm_injector_decisions_total', 'Reviewed pods by outcome', ['outcome', 'reason'])
     this.#seconds = metrics.histogram(
       'osm_injector_review_seconds',
       'Time from a review to its answer',

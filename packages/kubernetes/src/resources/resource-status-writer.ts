@@ -38,7 +38,7 @@ export class ResourceStatusWriter {
 
   constructor(options: ResourceStatusOptions) {
     const { clock, random, logger, metrics } = options
-    const counter = metrics?.counter('osm_status_write_count', 'statuses of objects written', ['result'])
+    const counter = metrics?.counter('osm_status_write_count', 'Statuses of objects by result of the write', ['result'])
     this.#options = options
     this.#count = (result) => counter?.inc({ result })
     this.#queue = new WorkQueue({

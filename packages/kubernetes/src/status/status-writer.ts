@@ -104,7 +104,7 @@ export class StatusWriter {
 
   constructor(options: StatusWriterOptions) {
     const { clock, random, logger, metrics } = options
-    const counter = metrics?.counter('osm_status_write_count', 'statuses of objects written', ['result'])
+    const counter = metrics?.counter('osm_status_write_count', 'Statuses of objects by result of the write', ['result'])
     this.#options = options
     this.#count = (result) => counter?.inc({ result })
     this.#queue = new WorkQueue({

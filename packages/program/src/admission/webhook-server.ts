@@ -87,10 +87,7 @@ const BAD_REVIEW: AdmissionErrorCode = 'OSM_ADMISSION_REVIEW'
 /** Serves a webhook: `POST <path>` over TLS 1.3. */
 export function webhookServer(options: WebhookServerOptions): WebhookServer {
   const { path, kinds, review, key, clientCa, bodyLimit, timeoutMs, logger, metrics } = options
-  const responses = metrics.counter('osm_admission_webhook_response_total', 'Reviews that were answered', [
-    'kind',
-    'success',
-  ])
+  const responses = metrics.counter('osm_admission_webhook_response_total', 'Reviews answered', ['kind', 'success'])
   // Anyone who reaches the port says which kind it is: what it says is no label unless it is known.
   const known: ReadonlySet<string> = new Set(kinds)
   const labelOf = (kind: string): string => {
@@ -170,7 +167,7 @@ function limitRequests(
   const limiter = new RequestLimiter(REQUEST_LIMITS)
   const refused = metrics.counter(
     'osm_admission_webhook_busy_total',
-    'Requests that were refused for those under way',
+    'Requests refused because of the limit of concurrent requests',
     ['limit'],
   )
   let loggedAt = -Infinity
@@ -215,10 +212,10 @@ function announcedBytes({ headers }: RequestHead): number | undefined {
 /** OSM's metrics of its web servers. */
 function measureAnswers(app: FastifyInstance<Server>, metrics: Metrics): void {
   const labels = ['code', 'method', 'path'] as const
-  const answered = metrics.counter('osm_http_response_total', 'Answers of the webhook', labels)
+  const answered = metrics.counter('osm_http_response_total', 'Responses of the webhook', labels)
   const durations = metrics.histogram(
     'osm_http_response_duration',
-    'Seconds from a request to the webhook to its answer, of those answered with 200',
+    'Time to respond to a request of the webhook with status 200, in seconds',
     labels,
     [0.005, 0.025, 0.1, 0.5, 1, 5, 20],
   )

@@ -51,7 +51,7 @@ export class LimitReport {
     this.#now = now
     this.#closed = metrics.counter(
       'osm_server_closed_connection_count',
-      'Connections that a server closed because of its limits',
+      'Connections closed by a server because of its limits',
       ['server', 'stage', 'limit'],
     )
   }
