@@ -10,30 +10,30 @@ const chart = 'e2e/api/chart.test.ts'
 /** osm-edge served scripts and keys from its own container, over plain HTTP. */
 const repo = 'the repo of class pipy is part of osm-controller, at the port of the class'
 
-const noInterceptor = 'there is no interception by eBPF, which it is for'
+const noInterceptor = 'eBPF interception is not available'
 
 /** @type {Section} */
 export const chartValues = {
   title: 'Values of the chart',
   introduction:
-    '[Values of the chart](chart.md) describes them. Values that are written to MeshConfig have the effect of the field there, which the list above tells.',
+    'See [values of the chart](chart.md) for descriptions. Values that are written to MeshConfig have the effect of the MeshConfig field, listed above.',
   rows: [
     works('osm.image.{registry,pullPolicy,tag}', [effects, values]),
     works('osm.image.name.{osmController,osmInjector,osmSidecarInit,osmBootstrap,osmCRDs,osmPreinstall}', effects, {
-      note: 'osmCRDs is the job that cleans up',
+      note: 'osmCRDs is the clean-up job',
     }),
     works('osm.image.{name,digest}.osmDashboard', effects, { note: 'new' }),
-    never('osm.image.name.osmHealthcheck', 'probes over TCP need no container of their own', effects),
+    never('osm.image.name.osmHealthcheck', 'TCP probes need no separate container', effects),
     never('osm.image.name.osmInterceptor', noInterceptor, effects),
     works('osm.image.digest.{osmController,osmInjector,osmSidecarInit,osmBootstrap,osmCRDs,osmPreinstall}', effects),
-    never('osm.image.digest.osmHealthcheck', 'probes over TCP need no container of their own', effects),
+    never('osm.image.digest.osmHealthcheck', 'TCP probes need no separate container', effects),
     never('osm.image.digest.osmInterceptor', noInterceptor, effects),
     works('osm.imagePullSecrets', effects),
     works('osm.sidecarClass', [effects, 'e2e/api/install.test.ts', 'e2e/api/upgrade.test.ts'], {
-      note: 'default envoy, where osm-edge had pipy; osm-preinstall refuses a class without a driver',
+      note: 'the default is envoy, in osm-edge pipy; osm-preinstall refuses a class without a driver',
     }),
     works('osm.{sidecarImage,sidecarWindowsImage}', [effects, chart], {
-      note: 'of class pipy: 1.5.18, where osm-edge had 0.90.3-38, which is refused',
+      note: 'for class pipy 1.5.18; 0.90.3-38 of osm-edge is refused',
     }),
     works('osm.sidecarDrivers', [effects, values]),
     works('osm.driverPackages', [effects, values], { note: 'new' }),
@@ -49,7 +49,7 @@ export const chartValues = {
     }),
     works('osm.dashboard.{enablePodDisruptionBudget,affinity,nodeSelector,tolerations}', effects, { note: 'new' }),
     works('osm.dashboard.topologySpreadConstraints', effects, { note: 'new' }),
-    works('osm.curlImage', effects, { note: 'of the pods of helm test' }),
+    works('osm.curlImage', effects, { note: 'for the pods of helm test' }),
     never('osm.repoServer.image', repo, effects),
     refused('osm.repoServer.standalone', repo, values),
     never('osm.repoServer.{ipaddr,codebase}', repo, effects),
@@ -71,7 +71,7 @@ export const chartValues = {
       },
     ),
     works('osm.vault.{host,port,protocol,role}', effects),
-    works('osm.vault.token', effects, { note: 'kept in a Secret, not in a flag' }),
+    works('osm.vault.token', effects, { note: 'stored in a Secret, not in a flag' }),
     works('osm.vault.secret.{name,key}', effects),
     works('osm.vault.{mount,namespace,caSecret}', effects, { note: 'new' }),
     works('osm.vault.auth.{kind,mount,role,tokenFile}', effects, { note: 'new' }),
@@ -81,13 +81,13 @@ export const chartValues = {
     works('osm.grafana.{port,image,nodeSelector,affinity,tolerations}', effects, {
       note: 'the image is of Grafana 12',
     }),
-    refused('osm.grafana.enableRemoteRendering', 'the chart brings no renderer of images', values),
-    never('osm.grafana.rendererImage', 'the chart brings no renderer of images', effects),
+    refused('osm.grafana.enableRemoteRendering', 'the chart does not include an image renderer', values),
+    never('osm.grafana.rendererImage', 'the chart does not include an image renderer', effects),
     works('osm.dashboards.{enable,labels}', effects, { note: 'new' }),
     works('osm.prometheusRule.{enable,labels}', effects, { note: 'new' }),
     works('osm.{enableDebugServer,enablePermissiveTrafficPolicy,enableEgress}', effects),
     works('osm.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', effects, {
-      note: 'class envoy balances request by request whatever they say',
+      note: 'class envoy always balances per request',
     }),
     works('osm.crossNamespace.{egress,egressGateway,accessCert,pluginConfig,pluginChain}', effects, {
       note: 'new: true restores what osm-edge allowed',
@@ -96,7 +96,7 @@ export const chartValues = {
     works('osm.enableReconciler', effects),
     works('osm.{deployPrometheus,deployJaeger}', effects),
     works('osm.deployGrafana', [effects, values], {
-      note: 'needs deployPrometheus; its users may look, and no one may log in',
+      note: 'requires deployPrometheus; dashboards can be viewed without login, and logins are disabled',
     }),
     works('osm.enableFluentbit', [effects, values]),
     works(
@@ -106,7 +106,7 @@ export const chartValues = {
     ),
     works('osm.fluentBit.outputSettings', [effects, values], { note: 'new' }),
     works('osm.meshName', [effects, chart]),
-    works('osm.{sidecarLogLevel,envoyLogLevel}', effects, { note: 'the second is the name of OSM' }),
+    works('osm.{sidecarLogLevel,envoyLogLevel}', effects, { note: 'envoyLogLevel is the name in OSM' }),
     works('osm.localProxyMode', effects),
     works('osm.localDNSProxy.{enable,primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', effects, {
       note: 'class pipy',
@@ -136,7 +136,7 @@ export const chartValues = {
     works('osm.featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', effects),
     works('osm.featureFlags.enablePluginPolicy', effects),
     never('osm.featureFlags.{enableAsyncProxyServiceMapping,enableSnapshotCacheMode}', 'as in MeshConfig', effects),
-    works('osm.featureFlags.enableMeshRootCertificate', effects, { note: 'read when a controller starts' }),
+    works('osm.featureFlags.enableMeshRootCertificate', effects, { note: 'read at the start of a controller' }),
     works('osm.controlPlaneTolerations', effects),
     works('osm.{priorityClassName,networkPolicy.enable,networkPolicy.webhookClients}', effects, { note: 'new' }),
     works('osm.osmBootstrap.{replicaCount,resource,podLabels,nodeSelector,affinity,tolerations}', effects),
@@ -144,7 +144,7 @@ export const chartValues = {
     works('osm.preinstall.{affinity,nodeSelector,tolerations}', effects),
     works('osm.cleanup.{affinity,nodeSelector,tolerations}', effects),
     works('smi.validateTrafficTarget', effects),
-    refused('contour.enabled', 'install Contour by its own chart', values),
-    refused('fsm.enabled', "install Flomesh's gateway by its own chart", values),
+    refused('contour.enabled', 'install Contour with its own chart', values),
+    refused('fsm.enabled', "install Flomesh's gateway with its own chart", values),
   ],
 }

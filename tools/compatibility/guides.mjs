@@ -29,9 +29,9 @@ const guides = [
     name: 'upgrade',
     of: 'both',
     outcome: 'differs',
-    note: 'values whose images are too old or whose memory limits are too low are refused, and a MeshConfig with such an image is answered with a warning; see the table in the installation guide. An image that is given by its digest alone, as in the guides, has no version that could be checked',
+    note: 'values with images that are too old or memory limits that are too low are refused. A MeshConfig with such an image gets a warning; see the table in the installation guide. An image with a digest only, as in the guides, has no version to check',
     walked:
-      '`osm mesh upgrade`, then `helm upgrade` with a file of values: requests are answered after each, and the MeshConfig keeps its settings; the image of the guide, Envoy 1.19, gets the warning',
+      '`osm mesh upgrade`, then `helm upgrade` with a values file: requests succeed after each, and the MeshConfig keeps its settings; the image of the guide, Envoy 1.19, gets the warning',
     tests: [api('upgrade'), api('crds-upgrade'), api('chart-values')],
   },
   { name: 'uninstall and clean up', of: 'both', outcome: 'covered', tests: [api('uninstall'), api('cli-install')] },
@@ -68,7 +68,7 @@ const guides = [
     of: 'both',
     outcome: 'covered',
     walked:
-      'standalone: an echo in permissive mode; in SMI mode refused before the TCPRoute and the TrafficTarget, answered after',
+      'standalone: an echo server in permissive mode; in SMI mode, refused before the TCPRoute and the TrafficTarget exist, answered afterwards',
     tests: [scenario('tcp-connectivity'), scenario('tcp-server-first')],
   },
   {
@@ -76,22 +76,22 @@ const guides = [
     of: 'OSM',
     outcome: 'covered',
     walked:
-      'standalone: the Services of the guide before three instances, by the name of the Service and of each instance, on three ports',
+      'standalone: the Services of the guide with three instances, called by the name of the Service and of each instance, on three ports',
     tests: [scenario('statefulset'), dataplane('ordinary-services.transparent')],
   },
   {
     name: 'egress passthrough',
     of: 'both',
     outcome: 'covered',
-    walked: 'standalone: a server outside with the switch off, nothing; with it on, 200',
+    walked: 'standalone: a server outside the mesh: no response with egress disabled, 200 with egress enabled',
     tests: [scenario('egress')],
   },
   {
     name: 'egress policy, by host and by address',
     of: 'both',
     outcome: 'covered',
-    note: '`https` with addresses and no hosts, as for the API server, is selected by the addresses',
-    walked: 'TCP to an address: refused before, let out after',
+    note: '`https` with addresses and without hosts, as for the API server, matches by address',
+    walked: 'TCP to an address: refused before the Egress exists, allowed afterwards',
     tests: [
       scenario('egress-policy'),
       dataplane('egress.transparent'),
@@ -110,9 +110,9 @@ const guides = [
     name: 'ingress by HTTP and HTTPS: Contour, nginx, Traefik, Flomesh',
     of: 'both',
     outcome: 'differs',
-    note: 'no gateway comes with the chart. Its namespace need not be enrolled. A client certificate `<account>.<namespace>.cluster.local` is issued where no workload of the mesh can have that identity',
+    note: 'the chart does not include a gateway. The namespace of a gateway need not be enrolled. A client certificate `<account>.<namespace>.cluster.local` is issued if no workload of the mesh can have that identity',
     walked:
-      'nginx by HTTPS, with the names of the guide: MeshConfig, IngressBackend, client certificate; then the namespace enrolled with sidecars, and back',
+      'nginx with HTTPS, with the names of the guide: MeshConfig, IngressBackend, client certificate; then with its namespace enrolled with sidecars, and removed again',
     tests: [
       scenario('ingress-http'),
       scenario('ingress-https'),
@@ -126,7 +126,7 @@ const guides = [
     outcome: 'covered',
     note: 'the Service may be outside the mesh',
     walked:
-      'standalone: a caller outside the mesh, refused without an AccessControl, 200 with its address, refused with another range',
+      'standalone: a caller outside the mesh: refused without an AccessControl, 200 with its address, refused with another range',
     tests: [scenario('ingress-access-control'), 'packages/core/src/endpoints/named-services.test.ts'],
   },
   {
@@ -140,7 +140,7 @@ const guides = [
     name: 'circuit breaking for a host outside the mesh',
     of: 'both',
     outcome: 'partly',
-    note: 'that the objects are taken, also for a Service outside the mesh, is a test; the limits are tested on another host',
+    note: 'a test checks that the objects are accepted, also for a Service outside the mesh; the limits are tested with another host',
     walked:
       'standalone: ten calls at once to a host of an Egress with one connection and one pending request: two 200, eight 503',
     tests: ['packages/core/src/spec/validation.test.ts', dataplane('upstream-settings')],
@@ -149,9 +149,9 @@ const guides = [
     name: 'retry policy',
     of: 'both',
     outcome: 'differs',
-    note: 'the Retry has to be in the namespace of its source; the status of one in another namespace says so',
+    note: 'the Retry must be in the namespace of its source; otherwise, its status reports the problem',
     walked:
-      'the objects of the guide are committed; standalone: five retries of a 503 in the statistics, as the guide shows, and six requests at the server',
+      'the objects of the guide are accepted; standalone: five retries of a 503 in the statistics, as in the guide, and six requests at the server',
     tests: [
       dataplane('retry'),
       scenario('retry-policy'),
@@ -166,7 +166,7 @@ const guides = [
     tests: [scenario('local-rate-limit')],
   },
   {
-    name: 'outbound addresses and ports left out',
+    name: 'exclusion of outbound addresses and ports',
     of: 'both',
     outcome: 'covered',
     tests: [scenario('ip-exclusion'), scenario('port-exclusion')],
@@ -200,7 +200,7 @@ const guides = [
     name: 'external authorization (OPA)',
     of: 'both',
     outcome: 'covered',
-    note: 'with a server of our own in place of OPA',
+    note: 'tested with another server instead of OPA',
     walked: 'the Service and the MeshConfig of the guide: 403 while the server denies all, 200 once it allows all',
     tests: [dataplane('external-authorization')],
   },
@@ -208,7 +208,7 @@ const guides = [
     name: 'metrics and Prometheus',
     of: 'both',
     outcome: 'covered',
-    note: 'a real Prometheus runs every expression of the dashboards of the chart; no test runs Grafana itself',
+    note: 'a real Prometheus evaluates all expressions of the dashboards; no test runs Grafana',
     tests: [
       api('metrics-queries'),
       'e2e/pipy/metrics-queries.test.ts',
@@ -220,9 +220,9 @@ const guides = [
     name: 'tracing',
     of: 'both',
     outcome: 'covered',
-    note: 'the cluster is called `sidecar-tracing-cluster` in `config_dump`',
+    note: 'the cluster is named `sidecar-tracing-cluster` in `config_dump`',
     walked:
-      'the Service and the patch of the guide, with a collector of Zipkin in place of Jaeger: spans of both sidecars, and the cluster in `osm proxy get config_dump`',
+      'the Service and the patch of the guide, with a Zipkin collector instead of Jaeger: spans of both sidecars, and the cluster in `osm proxy get config_dump`',
     tests: [dataplane('telemetry'), 'e2e/pipy/tracing.test.ts'],
   },
   {
@@ -252,18 +252,18 @@ const guides = [
     name: 'plugins (IAM, CORS, fault injection, mirroring)',
     of: 'osm-edge',
     outcome: 'differs',
-    note: 'the scripts have to be rewritten, see the guide to plugins; those of osm-edge are reported and refused',
+    note: 'scripts of osm-edge are reported and refused; rewrite them as described in the guide to plugins',
     walked:
-      'standalone, class pipy: the chains and configurations of fault injection and CORS with rewritten scripts: 20 of 40 requests answered 400, and the headers of CORS. The scripts of the guides as they are: reported. Not run: IAM, mirroring',
+      'standalone, class pipy: the chains and configurations of fault injection and CORS with rewritten scripts: 20 of 40 requests got 400, and responses had the CORS headers. Unchanged scripts of the guides are reported. Not run: IAM, mirroring',
     tests: ['e2e/pipy/plugins.test.ts', 'e2e/pipy/kubernetes/plugins.test.ts'],
   },
   {
     name: 'services of several clusters',
     of: 'osm-edge',
     outcome: 'partly',
-    note: 'imports and traffic policies; nothing configures gateways from exports. A caller needs a Service of the same name, and endpoints with a path are left out',
+    note: 'imports and traffic policies work; exports do not configure gateways. A caller needs a Service of the same name. Endpoints with a path are ignored',
     walked:
-      'the exports, imports and traffic policies of the guides are taken; what has no effect is reported for each. Not run: requests between clusters, since the local cluster is one',
+      'the exports, imports and traffic policies of the guides are accepted; fields without effect are reported. Not run: requests between clusters, because there is only one local cluster',
     tests: [dataplane('clusters')],
   },
   {
@@ -297,7 +297,7 @@ export function findGuideFaults(read) {
   return guides.flatMap(({ name, outcome, note, tests }) => [
     ...tests.filter((path) => read(path) === undefined).map((path) => `guides: ${name}: ${path} does not exist`),
     ...(outcome === 'covered' && tests.length === 0 ? [`guides: ${name}: no test covers it`] : []),
-    ...(outcome !== 'covered' && note === undefined ? [`guides: ${name}: says not what differs`] : []),
+    ...(outcome !== 'covered' && note === undefined ? [`guides: ${name}: has no note about the difference`] : []),
   ])
 }
 
@@ -309,7 +309,7 @@ export function renderGuides() {
   })
   return [
     '## Guides of OSM and osm-edge\n',
-    'None of them is run as it stands by a test: they need public images and programs of others. The tests do the same with inputs of our own. `partly` and `differs` say in the note what a reader has to know. The last column is what was run by hand with class envoy and test applications in place of public images: on a [local cluster](../guides/cluster.md), or in [standalone mode](../guides/standalone.md) where it says so.\n',
+    'Tests do not run the guides unchanged, because the guides need public images and third-party programs. The tests cover the same features with their own inputs. For `partly` and `differs`, the note describes the difference. The last column lists manual runs with class envoy and test applications instead of public images, on a [local cluster](../guides/cluster.md) or, if noted, in [standalone mode](../guides/standalone.md).\n',
     '| guide | of | outcome | note | tests | run by hand |',
     '| --- | --- | --- | --- | --- | --- |',
     ...lines,

@@ -11,7 +11,7 @@ const imports = 'packages/kubernetes/src/endpoints/kubernetes-endpoints-provider
 export const kinds = {
   title: 'Kinds',
   introduction:
-    'Every kind is stored, in the versions that were served, and has a status; [custom resources](crds.md) describes them. `works` says that sidecars obey it.',
+    'Every kind is stored in the versions that OSM and osm-edge served, and has a status; see [custom resources](crds.md). `works` means that sidecars apply it.',
   rows: [
     works('TrafficTarget', ['e2e/api/install.test.ts', 'packages/core/src/catalog/testdata/in/traffic-target.yaml']),
     works('HTTPRouteGroup', ['e2e/dataplane/http-policy.test.ts', 'e2e/api/install.test.ts']),
@@ -19,13 +19,13 @@ export const kinds = {
     works('TrafficSplit', ['e2e/dataplane/http-policy.test.ts', 'e2e/api/crds-upgrade.test.ts']),
     works('MeshConfig', ['e2e/api/crds-upgrade.test.ts', 'e2e/api/controller.test.ts']),
     works('MeshRootCertificate', [storing, reviewing, 'e2e/cluster/tests/root-rotation.test.ts'], {
-      note: '`spec.role` in place of an intent; `status.state` has the words of OSM, and `passive`; `status.componentStatuses` is not written',
+      note: '`spec.role` instead of an intent; `status.state` has the values of OSM, and `passive`; `status.componentStatuses` is not written',
     }),
     works(
       'Egress',
       ['packages/driver-testkit/scenarios/egress-policy.yaml', 'e2e/dataplane/egress-tls.test.ts', reviewing],
       {
-        note: 'named hosts are looked up by the sidecar; a Secret for `mtls` lies in the namespace of the Egress',
+        note: 'sidecars resolve host names; a Secret for `mtls` must be in the namespace of the Egress',
       },
     ),
     works(
@@ -36,7 +36,7 @@ export const kinds = {
         reviewing,
       ],
       {
-        note: '`matches` limits requests, which OSM did not read',
+        note: '`matches` limits requests; OSM ignores it',
       },
     ),
     works('AccessControl', ['packages/driver-testkit/scenarios/ingress-access-control.yaml', storing, reviewing]),
@@ -44,10 +44,10 @@ export const kinds = {
     works(
       'UpstreamTrafficSetting',
       ['e2e/dataplane/upstream-settings.test.ts', 'e2e/dataplane/circuit-breaker.test.ts', storing, reviewing],
-      { note: 'circuitBreaking: each worker of a sidecar counts for itself, and errors begin with status 500' },
+      { note: 'circuitBreaking: each worker of a sidecar counts separately; statuses of 500 and above are errors' },
     ),
     works('AccessCert', ['e2e/api/controller-duties.test.ts', storing, reviewing], {
-      note: 'into its own namespace, and for no name that a workload of the mesh can have',
+      note: 'the Secret must be in the same namespace; names that a workload of the mesh can have are refused',
     }),
     works(
       'EgressGateway',
@@ -61,19 +61,19 @@ export const kinds = {
       },
     ),
     works('ReferenceGrant', ['packages/core/src/catalog/policy/namespaces.test.ts', storing], {
-      note: "new, in the shape of Gateway API's: consent of a namespace to what another one refers to",
+      note: 'new; modelled on the ReferenceGrant of the Gateway API: allows references from other namespaces',
     }),
     works('ExternalWorkload', ['packages/core/src/endpoints/plugins/external-workloads.test.ts', storing], {
-      note: "new, in the shape of Istio's WorkloadEntry and Linkerd's ExternalWorkload, see [endpoints outside the cluster](../guides/external-workloads.md)",
+      note: "new; modelled on Istio's WorkloadEntry and Linkerd's ExternalWorkload, see [endpoints outside the cluster](../guides/external-workloads.md)",
     }),
     works('{Telemetry,ExtensionService}', ['e2e/dataplane/telemetry.test.ts', storing], {
-      note: 'of OSM after 1.2; for workloads of the own namespace',
+      note: 'from OSM after 1.2; apply to workloads of their namespace',
     }),
     works('{Plugin,PluginChain,PluginConfig}', ['e2e/pipy/kubernetes/plugins.test.ts', storing, reviewing], {
-      note: 'for class pipy; scripts have to be rewritten, see [plugins](../guides/plugins.md)',
+      note: 'for class pipy; scripts of osm-edge must be rewritten, see [plugins](../guides/plugins.md)',
     }),
     works('{ServiceImport,GlobalTrafficPolicy}', ['e2e/dataplane/clusters.test.ts', storing, imports], {
-      note: 'gateways pass TLS through; endpoints with a path are left out, and reported',
+      note: 'gateways pass TLS through; endpoints with a path are ignored and reported',
     }),
     later('ServiceExport', 'traffic', storing),
   ],

@@ -10,7 +10,7 @@ const restarting = 'packages/core/src/config/restart-only.test.ts'
 const injecting = 'packages/injector/src/inject/inject-pod.test.ts'
 const podDns = 'packages/injector/src/sidecar/pod-dns.test.ts'
 const lists = 'packages/injector/src/inject/traffic-lists.test.ts'
-const noResync = 'what a sidecar acknowledged is known, so nothing is ever sent again without a change'
+const noResync = 'the control plane tracks acknowledgements and sends a configuration only when it changes'
 const namespaces = 'packages/core/src/catalog/policy/namespaces.test.ts'
 const outside = 'e2e/api/controller-duties.test.ts'
 const authorizing = 'e2e/dataplane/external-authorization.test.ts'
@@ -20,27 +20,27 @@ const admission = 'packages/controller/src/webhook/object-reviewer.test.ts'
 export const meshConfig = {
   title: 'Fields of MeshConfig',
   introduction:
-    'Below `spec`. [Custom resources](crds.md#meshconfig) says what each takes and what holds without it; a `.{a,b}` stands for several fields.',
+    'Paths are relative to `spec`. See [custom resources](crds.md#meshconfig) for types and defaults. `.{a,b}` stands for several fields.',
   rows: [
     later('clusterSet.properties[].{name,value}', 'traffic', [resolving, reading], {
       note: 'names this cluster among several',
     }),
     works('sidecar.enablePrivilegedInitContainer', [injecting, resolving]),
-    works('sidecar.logLevel', [patching, resolving], { note: 'an unquoted `off` is taken too' }),
+    works('sidecar.logLevel', [patching, resolving], { note: 'an unquoted `off` is also accepted' }),
     works('sidecar.maxDataPlaneConnections', 'packages/controller/src/start-controller.integration.test.ts'),
     works('sidecar.sidecarClass', [admission, restarting], { note: 'takes effect when the control plane starts' }),
     works('sidecar.sidecarImage', [injecting, patching]),
     works('sidecar.sidecarWindowsImage', resolving),
     works('sidecar.initContainerImage', [injecting, resolving]),
-    works('sidecar.envoyImage', resolving, { note: "OSM's name of sidecarImage; holds for class envoy" }),
-    works('sidecar.envoyWindowsImage', reading, { note: "OSM's name of sidecarWindowsImage; holds for class envoy" }),
+    works('sidecar.envoyImage', resolving, { note: "OSM's name of sidecarImage; applies to class envoy" }),
+    works('sidecar.envoyWindowsImage', reading, { note: "OSM's name of sidecarWindowsImage; applies to class envoy" }),
     works('sidecar.sidecarDrivers[].{sidecarName,proxyServerPort}', restarting),
     works('sidecar.sidecarDrivers[].{sidecarImage,initContainerImage}', [injecting, resolving]),
     works('sidecar.sidecarDrivers[].sidecarWindowsImage', resolving),
-    works('sidecar.sidecarDrivers[].config', restarting, { note: 'settings of the driver; new' }),
+    works('sidecar.sidecarDrivers[].config', restarting, { note: 'new; settings of the driver' }),
     never(
       'sidecar.sidecarDrivers[].sidecarDisabledMTLS',
-      'traffic between sidecars is always mutual TLS; a warning says so',
+      'traffic between sidecars always uses mutual TLS; the setting causes a warning',
       resolving,
     ),
     works('sidecar.resources.{limits,requests}', [injecting, resolving]),
@@ -50,19 +50,19 @@ export const meshConfig = {
       note: 'never below TLSv1_2',
     }),
     works('sidecar.{cipherSuites,ecdhCurves}', ['e2e/dataplane/mesh-settings.test.ts', resolving], {
-      note: 'a list by which sidecars could not agree with TLS 1.2 is left out, with a problem',
+      note: 'a list with which sidecars cannot negotiate TLS 1.2 is ignored and reported',
     }),
     works('sidecar.localProxyMode', [
       'packages/driver-testkit/scenarios/statefulset.yaml',
       'e2e/dataplane/interception.transparent.test.ts',
     ]),
     works('sidecar.localDNSProxy.enable', [resolving, podDns, 'e2e/pipy/dns.test.ts'], {
-      note: 'class pipy; a problem says that class envoy has no DNS proxy',
+      note: 'class pipy only; reported as unsupported for class envoy',
     }),
     works('sidecar.localDNSProxy.{primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', [reading, podDns]),
     never('repoServer.{ipaddr,codebase}', 'the repo of class pipy is part of osm-controller', resolving),
     works('traffic.interceptionMode', [injecting, patching], {
-      note: 'iptables and none; with ebpf, pods are refused',
+      note: 'iptables and none are supported; with ebpf, pods are refused',
     }),
     works('traffic.enableEgress', [
       'packages/driver-testkit/scenarios/egress.yaml',
@@ -82,13 +82,13 @@ export const meshConfig = {
     works(
       'traffic.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}',
       ['e2e/dataplane/request-balancing.test.ts', resolving],
-      { note: 'class envoy balances request by request whatever they say; false promises nothing' },
+      { note: 'class envoy always balances per request, even with false' },
     ),
     works('traffic.enablePermissiveTrafficPolicyMode', [
       'e2e/dataplane/http-policy.test.ts',
       'packages/core/src/catalog/testdata/in/permissive.yaml',
     ]),
-    never('traffic.useHTTPSIngress', 'an IngressBackend says it for each backend', resolving),
+    never('traffic.useHTTPSIngress', 'set it per backend in an IngressBackend', resolving),
     works('traffic.inboundExternalAuthorization.{enable,address,port,failureModeAllow}', [authorizing, policies]),
     works('traffic.inboundExternalAuthorization.statPrefix', resolving),
     works('traffic.inboundExternalAuthorization.timeout', [authorizing, resolving, reading]),
@@ -100,10 +100,10 @@ export const meshConfig = {
       },
     ),
     works('traffic.escapedSlashes', ['e2e/dataplane/path-corpus.test.ts', resolving], {
-      note: 'new; Reject answers 400 where OSM forwards the path',
+      note: 'new; Reject responds with 400 to paths that OSM forwards',
     }),
     works('traffic.keepUnderscoreHeaders', ['e2e/dataplane/header-spelling.test.ts', resolving], {
-      note: 'new; false removes headers that OSM lets through',
+      note: 'new; false removes headers that OSM forwards',
     }),
     works('traffic.plaintextNamespaces', 'e2e/dataplane/enrolment.transparent.test.ts', { note: 'new' }),
     works('traffic.networkGateway', 'e2e/dataplane/machine-gateway.transparent.test.ts', { note: 'new' }),
@@ -117,19 +117,19 @@ export const meshConfig = {
       note: 'new: spans for OpenTelemetry',
     }),
     later('observability.remoteLogging.{enable,address,port,level,authorization,sampledFraction}', 'pipy', resolving, {
-      note: 'a problem says that class envoy has none',
+      note: 'reported as unsupported for class envoy',
     }),
     later('observability.remoteLogging.endpoint', 'pipy', reading),
     works('certificate.{serviceCertValidityDuration,certKeyBitSize}', ['e2e/dataplane/continuity.test.ts', resolving]),
-    works('certificate.keyAlgorithm', resolving, { note: 'new; ECDSA, where OSM had RSA only' }),
+    works('certificate.keyAlgorithm', resolving, { note: 'new; the default is ECDSA, OSM has RSA only' }),
     works('certificate.serviceCertificates', ['e2e/dataplane/proxy-keys.test.ts', resolving], {
-      note: 'new; perProxy sends no keys to sidecars, shared is the form of OSM',
+      note: 'new; perProxy sends no keys to sidecars, shared is the behaviour of OSM',
     }),
     works('certificate.ingressGateway.{subjectAltNames,validityDuration}', [outside, resolving], {
-      note: '`<account>.<namespace>.<trust domain>` where no workload of the mesh can have that identity; OSM allowed every name',
+      note: 'the name must be `<account>.<namespace>.<trust domain>` of an identity that no workload of the mesh can have; OSM allowed any name',
     }),
     works('certificate.ingressGateway.secret.{name,namespace}', [outside, resolving], {
-      note: 'in a namespace of the mesh, or under three names beside the control plane',
+      note: 'in a namespace of the mesh, or with one of three names in the namespace of the control plane',
     }),
     works('featureFlags.enableWASMStats', ['e2e/dataplane/request-metrics.test.ts', policies, resolving], {
       note: 'request metrics, without WebAssembly',
@@ -155,16 +155,12 @@ export const meshConfig = {
       admission,
       resolving,
     ]),
-    never(
-      'featureFlags.enableSnapshotCacheMode',
-      'there is one way to serve sidecars, and it is incremental',
-      resolving,
-    ),
-    never('featureFlags.enableAsyncProxyServiceMapping', 'OSM and osm-edge did not read it either', resolving),
-    never('featureFlags.enableMulticlusterMode', 'OSM and osm-edge did not read it either', resolving),
+    never('featureFlags.enableSnapshotCacheMode', 'sidecars are always served incrementally', resolving),
+    never('featureFlags.enableAsyncProxyServiceMapping', 'OSM and osm-edge also ignore it', resolving),
+    never('featureFlags.enableMulticlusterMode', 'OSM and osm-edge also ignore it', resolving),
     never(
       'pluginChains.{inbound-tcp,inbound-http,outbound-tcp,outbound-http}[].{plugin,priority,disable}',
-      'the stages of sidecars are fixed, so that rules come before plugins; what differs from those of osm-edge gets the problem `OSM_SPEC_NO_EFFECT`',
+      'the stages of sidecars are fixed, so that rules run before plugins; differences from the stages of osm-edge are reported as `OSM_SPEC_NO_EFFECT`',
       reading,
     ),
   ],

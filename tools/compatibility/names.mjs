@@ -14,7 +14,7 @@ const prefix = 'openservicemesh.io/'
 export const annotations = {
   title: 'Annotations',
   introduction:
-    'Of pods and namespaces, where the note says nothing else. Each is read by a grammar; what does not fit it is refused and nothing of it is used.',
+    'Annotations of pods and namespaces, unless the note names other objects. Invalid values are refused as a whole.',
   rows: [
     works(`${prefix}sidecar-injection`, [deciding, injecting]),
     works(`${prefix}metrics`, injecting, { note: 'namespaces' }),
@@ -34,10 +34,10 @@ export const annotations = {
         'packages/core/src/catalog/testdata/in/egress-gateway.yaml',
         'packages/driver-testkit/scenarios/egress-gateway-explicit.yaml',
       ],
-      { note: 'of Services' },
+      { note: 'Services' },
     ),
     works(`${prefix}pod-addresses`, 'packages/core/src/catalog/policy/problems/pod-addresses.test.ts', {
-      note: 'new; of namespaces and Services',
+      note: 'new; namespaces and Services',
     }),
     works(`${prefix}network-interface-exclusion-list`, [lists, injecting], { note: 'new' }),
     works(`${prefix}sidecar-class`, injecting, { note: 'new' }),
@@ -48,7 +48,7 @@ export const annotations = {
 /** @type {Section} */
 export const labels = {
   title: 'Labels',
-  introduction: 'Of namespaces, pods, and what the control plane is made of.',
+  introduction: 'Labels of namespaces, pods and the objects of the control plane.',
   rows: [
     works(`${prefix}monitored-by`, [deciding, webhooks], { note: 'namespaces' }),
     works(`${prefix}ignore`, [deciding, webhooks], { note: 'namespaces' }),
@@ -56,9 +56,9 @@ export const labels = {
       note: 'CRDs and webhook configurations',
     }),
     works('osm-proxy-uuid', [injecting, 'e2e/api/install.test.ts'], { note: 'pods with a sidecar' }),
-    works('control-plane', deciding, { note: 'namespaces in which nothing is injected' }),
+    works('control-plane', deciding, { note: 'namespaces without injection' }),
     works('app.kubernetes.io/{name,instance,version}', [webhooks, rendering]),
-    works('app', rendering, { note: 'what the chart makes' }),
+    works('app', rendering, { note: 'objects of the chart' }),
     works('meshName', ['e2e/api/chart-every-value.test.ts', rendering]),
     works('enforceSingleMesh', 'packages/bootstrap/src/preinstall/run-checks.test.ts', { note: 'osm-controller' }),
   ],
@@ -67,21 +67,21 @@ export const labels = {
 /** @type {Section} */
 export const environment = {
   title: 'Environment',
-  introduction: 'Of the programs of the control plane, and of the command line.',
+  introduction: 'Environment variables of the programs of the control plane and of the command line.',
   rows: [
     works('{CONTROLLER_POD_NAME,INJECTOR_POD_NAME,BOOTSTRAP_POD_NAME}', 'charts/osm/testdata/default.golden.yaml'),
-    never('CONTROLLER_SVC_NAME', 'its name is a part of the contract', rendering),
+    never('CONTROLLER_SVC_NAME', 'the name of the Service is fixed by the contract', rendering),
     works(
       '{OSM_DEFAULT_SIDECAR_CLASS,OSM_DEFAULT_SIDECAR_IMAGE,OSM_DEFAULT_SIDECAR_WINDOWS_IMAGE,OSM_DEFAULT_INIT_CONTAINER_IMAGE}',
       resolving,
     ),
-    missing('OSM_DEFAULT_HEALTHCHECK_CONTAINER_IMAGE', 'open', 'probes over TCP need no container of their own'),
+    missing('OSM_DEFAULT_HEALTHCHECK_CONTAINER_IMAGE', 'open', 'TCP probes need no separate container'),
     never(
       '{OSM_REPO_SERVER_IPADDR,OSM_REPO_SERVER_CODEBASE}',
       'the repo of class pipy is part of osm-controller',
       resolving,
     ),
-    missing('OSM_LOG_KUBERNETES_EVENTS', 'open', 'debug logs tell of changes'),
+    missing('OSM_LOG_KUBERNETES_EVENTS', 'open', 'debug logs include changes of objects'),
     missing('OSM_HUMAN_DEBUG_LOG', 'open', 'logs are JSON'),
     missing('{OSM_CONFIG,KUBECONFIG}', 'cluster', 'the command line'),
   ],

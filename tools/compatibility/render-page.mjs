@@ -6,14 +6,14 @@ import { plans, statuses } from './row.mjs'
 
 const introduction = `# Compatibility
 
-What OSM 1.2 and osm-edge 1.3 let people write, what becomes of it here, and which test shows it. Where the two differ,
-both are listed. Names that only osm-ts has are in the list where they belong; the note says that they are new.
+The interfaces of OSM 1.2 and osm-edge 1.3, their status in osm-ts, and the tests that show it. Where OSM and osm-edge
+differ, both are listed. Names that only osm-ts has are marked as new.
 `
 
 const ending = `
-The rows are data in \`tools/compatibility\`. \`npm run check -- compatibility\` refuses a row whose tests do not exist or do
-not mention it, a field of MeshConfig or a value of the chart without a row, and a row about nothing; with \`--fix\` it
-writes this page.
+The rows are data in \`tools/compatibility\`. \`npm run check -- compatibility\` fails if the tests of a row do not exist or do
+not mention it. It also fails if a field of MeshConfig or a value of the chart has no row, or if a row names neither. With
+\`--fix\`, it generates this page.
 `
 
 /** @param {readonly Section[]} sections */

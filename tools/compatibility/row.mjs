@@ -19,11 +19,11 @@
  * @type {Readonly<Record<Status, string>>}
  */
 export const statuses = {
-  works: 'does what it did',
-  later: 'is accepted and has no effect yet',
-  never: 'is accepted and will never have an effect, for the reason in the note',
-  refused: 'is refused with an error that says what to do instead, because accepting it would promise something untrue',
-  missing: 'is not there',
+  works: 'works as in OSM or osm-edge',
+  later: 'accepted, without effect yet',
+  never: 'accepted, permanently without effect; the note gives the reason',
+  refused: 'refused with an error that names the alternative',
+  missing: 'not available',
 }
 
 /**
@@ -34,7 +34,7 @@ export const plans = {
   traffic: 'all traffic policy (issue 5)',
   cluster: 'the cluster commands (issue 6)',
   pipy: 'the Pipy driver (issue 7)',
-  drivers: 'drivers by strangers (issue 8)',
+  drivers: 'third-party drivers (issue 8)',
   open: 'no date',
 }
 
