@@ -210,13 +210,13 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
   convergence: async () => {
     const clientsProgram = new URL('./bench-clients.mjs', import.meta.url).pathname
     const results = []
-    for (const clients of [1, 50, 200])
+    for (const clients of values.quick ? [1, 50] : [1, 50, 200])
       results.push(
         await measureConvergence({
           clients,
           services: 100,
-          rounds: values.quick ? 10 : 100,
-          warmUp: values.quick ? 3 : 10,
+          rounds: values.quick ? 6 : 100,
+          warmUp: values.quick ? 2 : 10,
           clientsProgram,
         }),
       )
@@ -226,8 +226,8 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     measureContainment({
       clients: 50,
       services: 50,
-      rounds: values.quick ? 10 : 100,
-      warmUp: values.quick ? 3 : 20,
+      rounds: values.quick ? 6 : 100,
+      warmUp: values.quick ? 2 : 20,
       turns: values.quick ? 1 : 2,
       clientsProgram: new URL('./bench-clients.mjs', import.meta.url).pathname,
       hostProgram: new URL('../../packages/driver-process/dist/osm-driver-host.mjs', import.meta.url).pathname,
@@ -327,7 +327,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
   injection: () =>
     measureInjection({
       ...(values.quick
-        ? { closedSeconds: 3, openSeconds: 2, warmUpSeconds: { server: 5, closed: 2, open: 1 } }
+        ? { closedSeconds: 2, openSeconds: 1, warmUpSeconds: { server: 2, closed: 1, open: 1 } }
         : { closedSeconds: 20, openSeconds: 15, warmUpSeconds: { server: 8, closed: 4, open: 4 } }),
       programs: {
         injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
