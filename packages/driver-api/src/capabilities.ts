@@ -63,24 +63,24 @@ export type OptionalFeature = (typeof optionalFeatures)[number]
 
 /** What a driver can enforce, as data. The host checks every policy against it. Lists have no duplicates; their order is not significant. */
 export interface Capabilities {
-  /** Mutual TLS, principals and the deny form are mandatory and therefore not listed. */
+  /** Application protocols that the proxy supports. Mutual TLS, principals and the deny form are mandatory and not listed. */
   readonly protocols: readonly Protocol[]
   /** Path matchers that the proxy supports, for allow rules and routes. */
   readonly pathMatches: readonly ('exact' | 'prefix' | 'regex' | 'segments')[]
   /** Header matchers that the proxy supports; empty if it cannot match headers. */
   readonly headerMatches: readonly ('exact' | 'prefix' | 'regex' | 'present')[]
-  /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, if the proxy does not support more. */
+  /** Verification of the upstream certificate. `principal`: its SAN is checked against the principals of the upstream. `serviceName`: its SAN is checked against the SNI name only. */
   readonly upstreamIdentity: 'principal' | 'serviceName'
-  /** Modes in which the proxy can run. */
+  /** Proxy modes that the sidecar supports. */
   readonly modes: readonly ('explicit' | 'transparent')[]
-  /** True if the sidecar also runs as an ordinary process. */
+  /** True if the sidecar can run as an ordinary process, outside a pod. */
   readonly standalone: boolean
   /** IP families that the proxy supports; the host blocks the other family in its network namespaces. */
   readonly ipFamilies: readonly ('IPv4' | 'IPv6')[]
-  /** Where the sidecar runs. */
+  /** Operating systems that the sidecar supports. */
   readonly operatingSystems: readonly ('linux' | 'windows' | 'darwin')[]
   /** True if the sidecar can stop accepting connections, complete open requests and then exit. */
   readonly drain: boolean
-  /** Optional features that it supports. */
+  /** Optional features that the sidecar supports. */
   readonly features: readonly OptionalFeature[]
 }

@@ -20,12 +20,12 @@ function page(): string {
   })
   return `# Capabilities
 
-What a driver may declare. The mesh refuses or reports everything else; the rules and reasons are in
+Capabilities that a driver can declare. The mesh refuses or reports everything else. For rules and reasons, see
 [the driver contract](../design/driver-contract.md#capabilities).
 
-This page is made from the contract: \`UPDATE_GOLDEN=1\` with the test \`capability-page.test.ts\` of driver-api writes it.
+This page is generated from the contract by the test \`capability-page.test.ts\` of driver-api with \`UPDATE_GOLDEN=1\`.
 
-| member | means | values |
+| field | meaning | values |
 | --- | --- | --- |
 ${rows.join('')}`
 }
