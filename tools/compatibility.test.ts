@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { findFaults, findGaps } from './compatibility/find-faults.mjs'
 import { renderPage } from './compatibility/render-page.mjs'
-import { expandName, later, missing, never, refused, works, type Row } from './compatibility/row.mjs'
+import { expandName, missing, never, refused, works, type Row } from './compatibility/row.mjs'
 import { checkCompatibility } from './gen-compatibility.mjs'
 
 const files: Readonly<Record<string, string>> = {
@@ -40,12 +40,7 @@ describe('rows', () => {
     ['of which a test has a longer word only', works('sidecarTime', 'a.test.ts'), 'has the word sidecarTime'],
     ['of a general word in another place', works('prometheus.port', 'a.test.ts'), 'has the word prometheus'],
     ['without a test', { name: 'a', status: 'works', tests: [] }, 'tests cover what is there'],
-    [
-      'of something missing with a test',
-      { ...missing('a', 'open'), tests: ['a.test.ts'] },
-      'tests cover what is there',
-    ],
-    ['of something later without a plan', { name: 'port', status: 'later', tests: ['a.test.ts'] }, 'a plan goes with'],
+    ['of something missing with a test', { ...missing('a'), tests: ['a.test.ts'] }, 'tests cover what is there'],
     ['without a reason', { name: 'port', status: 'never', tests: ['a.test.ts'] }, 'its reason is missing'],
   ])('%s are found', (_case, row, expected) => {
     expect(faults(row)).toContainEqual(expect.stringContaining(expected))
@@ -72,15 +67,13 @@ describe('the page', () => {
     const page = renderPage([
       section(
         works('a', 'tools/a.test.ts', { note: 'x | y' }),
-        later('b', 'pipy', 'tools/b.test.ts'),
         never('c', 'why', 'tools/a.test.ts'),
         refused('d', 'why', 'tools/a.test.ts'),
-        missing('e', 'open'),
+        missing('e', 'why'),
       ),
     ])
     expect(page).toContain('| `a` | works | x \\| y | [a.test.ts](../../tools/a.test.ts) |')
-    expect(page).toContain('| `b` | later: the Pipy driver (issue 7) |')
-    expect(page).toContain('| `e` | missing: no date |  |  |')
+    expect(page).toContain('| `e` | missing | why |  |')
     expect(page).toMatch(/\| never \| .* \| 1 \|/)
   })
 })

@@ -1,4 +1,4 @@
-import { later, never, refused, works } from './row.mjs'
+import { never, refused, works } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Section} Section */
 
@@ -120,7 +120,9 @@ export const chartValues = {
     works('osm.tracing.{enable,address,port,endpoint,sampledFraction}', effects),
     works('osm.tracing.provider', effects, { note: 'new' }),
     works('osm.tracing.{image,nodeSelector,affinity,tolerations}', effects),
-    later('osm.remoteLogging.{enable,level,address,port,endpoint,authorization,sampledFraction}', 'pipy', effects),
+    works('osm.remoteLogging.{enable,level,address,port,endpoint,authorization,sampledFraction}', effects, {
+      note: 'class pipy; reported as unsupported for class envoy',
+    }),
     works('osm.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', effects),
     works('osm.{outboundPortExclusionList,inboundPortExclusionList,networkInterfaceExclusionList}', effects),
     works('osm.injector.{replicaCount,resource,podLabels,enablePodDisruptionBudget,webhookTimeoutSeconds}', effects),

@@ -30,10 +30,8 @@ export function findFaults({ title, rows }, read) {
  * @returns {readonly string[]}
  */
 function faultsOfRow(row, read) {
-  const { status, plan, note, tests } = row
+  const { status, note, tests } = row
   const faults = []
-  if ((status === 'later' || status === 'missing') !== (plan !== undefined))
-    faults.push('a plan goes with what it brings')
   if ((status === 'never' || status === 'refused') && note === undefined) faults.push('its reason is missing')
   if ((status === 'missing') !== (tests.length === 0)) faults.push('tests cover what is there, and nothing else')
   const texts = tests.map((path) => {

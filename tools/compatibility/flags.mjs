@@ -42,7 +42,6 @@ export const flags = {
     works('--namespace', [taking, bootstrap], { note: 'osm-preinstall' }),
     missing(
       '--{kernel-tracing,kind,cni-mode,host-proc,cni-bin-dir,cni-config-dir,host-var-run}',
-      'open',
       'flags of osm-interceptor, for eBPF interception',
     ),
   ],

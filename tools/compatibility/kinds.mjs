@@ -1,4 +1,4 @@
-import { later, works } from './row.mjs'
+import { never, works } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Section} Section */
 
@@ -75,6 +75,10 @@ export const kinds = {
     works('{ServiceImport,GlobalTrafficPolicy}', ['e2e/dataplane/clusters.test.ts', storing, imports], {
       note: 'gateways pass TLS through; endpoints with a path are ignored and reported',
     }),
-    later('ServiceExport', 'traffic', storing),
+    never(
+      'ServiceExport',
+      'gateways between clusters are not configured here and must pass connections on by server name; a warning says so',
+      storing,
+    ),
   ],
 }

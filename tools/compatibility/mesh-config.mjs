@@ -1,4 +1,4 @@
-import { later, never, works } from './row.mjs'
+import { never, works } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Section} Section */
 
@@ -22,9 +22,10 @@ export const meshConfig = {
   introduction:
     'Paths are relative to `spec`. See [custom resources](crds.md#meshconfig) for types and defaults. `.{a,b}` stands for several fields.',
   rows: [
-    later('clusterSet.properties[].{name,value}', 'traffic', [resolving, reading], {
-      note: 'names this cluster among several',
-    }),
+    never('clusterSet.properties[].{name,value}', 'names this cluster in policy documents; no driver uses it', [
+      resolving,
+      reading,
+    ]),
     works('sidecar.enablePrivilegedInitContainer', [injecting, resolving]),
     works('sidecar.logLevel', [patching, resolving], { note: 'an unquoted `off` is also accepted' }),
     works('sidecar.maxDataPlaneConnections', 'packages/controller/src/start-controller.integration.test.ts'),
@@ -116,10 +117,11 @@ export const meshConfig = {
     works('observability.tracing.provider', 'e2e/dataplane/telemetry.test.ts', {
       note: 'new: spans for OpenTelemetry',
     }),
-    later('observability.remoteLogging.{enable,address,port,level,authorization,sampledFraction}', 'pipy', resolving, {
-      note: 'reported as unsupported for class envoy',
-    }),
-    later('observability.remoteLogging.endpoint', 'pipy', reading),
+    works(
+      'observability.remoteLogging.{enable,address,port,endpoint,level,authorization,sampledFraction}',
+      ['e2e/pipy/remote-log.test.ts', resolving],
+      { note: 'class pipy; reported as unsupported for class envoy' },
+    ),
     works('certificate.{serviceCertValidityDuration,certKeyBitSize}', ['e2e/dataplane/continuity.test.ts', resolving]),
     works('certificate.keyAlgorithm', resolving, { note: 'new; the default is ECDSA, OSM has RSA only' }),
     works('certificate.serviceCertificates', ['e2e/dataplane/proxy-keys.test.ts', resolving], {

@@ -1,5 +1,5 @@
 import { renderGuides } from './guides.mjs'
-import { plans, statuses } from './row.mjs'
+import { statuses } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Row} Row */
 /** @typedef {import('./row.mjs').Section} Section */
@@ -33,7 +33,7 @@ function legend(sections) {
 
 /** @param {Section} section */
 function renderSection({ title, introduction: text, rows }) {
-  const lines = rows.map((row) => `| \`${row.name}\` | ${statusOf(row)} | ${cell(row.note ?? '')} | ${testsOf(row)} |`)
+  const lines = rows.map((row) => `| \`${row.name}\` | ${row.status} | ${cell(row.note ?? '')} | ${testsOf(row)} |`)
   return [
     `## ${title}\n`,
     `${text}\n`,
@@ -42,11 +42,6 @@ function renderSection({ title, introduction: text, rows }) {
     ...lines,
     '',
   ].join('\n')
-}
-
-/** @param {Row} row */
-function statusOf({ status, plan }) {
-  return plan === undefined ? status : `${status}: ${plans[plan]}`
 }
 
 /** @param {Row} row */

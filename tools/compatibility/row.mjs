@@ -4,14 +4,12 @@
  * @typedef {object} Row
  * @property {string} name as it is written; for a value or field it stands for everything below it that has no row of its own
  * @property {Status} status
- * @property {Plan} [plan] brings it; for `later` and `missing`
  * @property {string} [note] the reason; always there for `never` and `refused`
  * @property {readonly string[]} tests files that show it, or that tests read; none for what is missing
  * @property {string} [word] what those files call it, where that is not the last part of the name
  */
 
-/** @typedef {'works' | 'later' | 'never' | 'refused' | 'missing'} Status */
-/** @typedef {'traffic' | 'cluster' | 'pipy' | 'drivers' | 'open'} Plan */
+/** @typedef {'works' | 'never' | 'refused' | 'missing'} Status */
 /** @typedef {{ readonly title: string, readonly introduction: string, readonly rows: readonly Row[] }} Section */
 
 /**
@@ -20,22 +18,9 @@
  */
 export const statuses = {
   works: 'works as in OSM or osm-edge',
-  later: 'accepted, without effect yet',
   never: 'accepted, permanently without effect; the note gives the reason',
   refused: 'refused with an error that names the alternative',
   missing: 'not available',
-}
-
-/**
- * What is planned, by the issues of the project.
- * @type {Readonly<Record<Plan, string>>}
- */
-export const plans = {
-  traffic: 'all traffic policy (issue 5)',
-  cluster: 'the cluster commands (issue 6)',
-  pipy: 'the Pipy driver (issue 7)',
-  drivers: 'third-party drivers (issue 8)',
-  open: 'no date',
 }
 
 /**
@@ -47,18 +32,6 @@ export const plans = {
  */
 export function works(name, tests, more = {}) {
   return { name, status: 'works', tests: [tests].flat(), ...more }
-}
-
-/**
- * Makes a row of something that a plan brings.
- * @param {string} name
- * @param {Plan} plan
- * @param {string | readonly string[]} tests
- * @param {{ note?: string, word?: string }} [more]
- * @returns {Row}
- */
-export function later(name, plan, tests, more = {}) {
-  return { name, status: 'later', plan, tests: [tests].flat(), ...more }
 }
 
 /**
@@ -76,12 +49,11 @@ export function never(name, note, tests, more = {}) {
 /**
  * Makes a row of something that is not there.
  * @param {string} name
- * @param {Plan} plan
  * @param {string} [note]
  * @returns {Row}
  */
-export function missing(name, plan, note) {
-  return { name, status: 'missing', plan, tests: [], ...(note === undefined ? {} : { note }) }
+export function missing(name, note) {
+  return { name, status: 'missing', tests: [], ...(note === undefined ? {} : { note }) }
 }
 
 /**

@@ -60,6 +60,6 @@ export async function writeObject(
 function terminating(type: ResourceType, name: ObjectName): OsmError {
   return new OsmError<BootstrapErrorCode>(
     'OSM_BOOTSTRAP_TERMINATING',
-    `${type.kind} ${name.name} is being deleted; it is made again when it is gone. If that takes long, look at its finalizers`,
+    `${type.kind} ${name.name} is being deleted; it is created again after that. If the deletion hangs, check its finalizers`,
   )
 }

@@ -62,9 +62,9 @@ describe('parseFlags', () => {
     expect(refusal('--mesh-name=a', '--webhook-timeout=')).toContain('a whole number')
     expect(refusal('--mesh-name=a', '--enforce-single-mesh=maybe')).toContain('true or false')
     expect(refusal('--mesh-name=a', '--webhook-timeout')).toBe('--webhook-timeout needs a value')
-    expect(refusal('--mesh-name=a', 'stray')).toContain('"stray" is no flag')
-    expect(refusal('--mesh-name=a', '-v')).toContain('"-v" is no flag')
-    expect(refusal('--mesh-name=a', '--')).toContain('is no flag')
+    expect(refusal('--mesh-name=a', 'stray')).toContain('"stray" is not a flag')
+    expect(refusal('--mesh-name=a', '-v')).toContain('"-v" is not a flag')
+    expect(refusal('--mesh-name=a', '--')).toContain('is not a flag')
     expect(refusal('--mesh-name=a', '--__proto__=x')).toContain('unknown flag')
   })
 

@@ -37,7 +37,7 @@ function readTexts(argv: readonly string[], definitions: FlagDefinitions): Reado
   for (const token of tokens) {
     const written = argv[token.index] ?? ''
     if (token.kind !== 'option' || !token.rawName.startsWith('--'))
-      throw refuse(`${quoted(written)} is no flag; this program takes flags of the form --name=value only`)
+      throw refuse(`${quoted(written)} is not a flag; flags have the form --name=value`)
     const { name, rawName } = token
     const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined
     if (definition === undefined)

@@ -115,6 +115,6 @@ export function checkForProcess({ initContainers, volumes }: SidecarPatch, sidec
   const code: StandaloneErrorCode = 'OSM_STANDALONE_PATCH'
   throw new OsmError(
     code,
-    `sidecar class ${sidecarClass} needs ${wanted.join(', ')}, which a process of this machine can't have; choose another class`,
+    `sidecar class ${sidecarClass} needs ${wanted.join(', ')}, which a process outside a container cannot have; choose another class`,
   )
 }
