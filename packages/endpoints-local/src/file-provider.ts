@@ -59,7 +59,7 @@ async function follow(context: ProviderContext, path: string): Promise<void> {
 
 /** @throws Error naming the member that is invalid */
 function readAnswer(text: string): ProviderAnswer {
-  const value: unknown = parse(text, { maxAliasCount: 0 })
+  const value: unknown = parse(text, { maxAliasCount: 0, stringKeys: true })
   const services = isRecord(value) ? value['services'] : undefined
   if (!Array.isArray(services)) throw new Error('must have a list of services')
   return { services: services.map(readService) }

@@ -16,6 +16,7 @@ describe('collectLocal', () => {
     const files = {
       'mesh/plain.yaml': '# kept as it is\nkind: Service\n',
       'mesh/secret.yaml': 'kind: Service\n---\nkind: Secret\nmetadata: { name: a }\nstringData: { key: planted }\n',
+      'mesh/escaped.yaml': 'kind: "S\\u0065cret"\nstringData: { key: planted }\n',
       'mesh/broken.yaml': 'kind: Secret\nstringData: { key: planted\n',
       'mesh/notes.txt': 'planted',
       'state/logs/store.log': 'started\nAuthorization: Bearer planted\n',
@@ -36,6 +37,7 @@ describe('collectLocal', () => {
     expect([...texts.keys()]).toEqual([
       'mesh/files.txt',
       'mesh/broken.yaml',
+      'mesh/escaped.yaml',
       'mesh/plain.yaml',
       'mesh/secret.yaml',
       'logs/files.txt',

@@ -32,6 +32,8 @@ export class YamlTree implements SyntaxTree {
         logLevel: 'silent',
         merge: true,
         stringKeys: true,
+        // The library compares each key with all before it: a minute for some ten thousand. They are compared below.
+        uniqueKeys: false,
       })
     } catch (error) {
       // The reader recurses: nesting without end exhausts the stack.
@@ -42,8 +44,16 @@ export class YamlTree implements SyntaxTree {
   read(): { readonly value: unknown; readonly faults: readonly SyntaxFault[] } {
     const document = this.#document
     if (document === undefined) return { value: undefined, faults: [this.#fault(this.#failure ?? 'cannot be read', 0)] }
-    const faults = document.errors.map((error) => this.#fault(firstLine(error.message), this.#startOfFault(error)))
+    const found = [
+      ...document.errors.map((error) => ({ message: firstLine(error.message), offset: this.#startOfFault(error) })),
+      ...repeatedKeys(document).map((offset) => ({ message: 'Map keys must be unique', offset })),
+    ]
+    const faults = found
+      .toSorted((a, b) => a.offset - b.offset)
+      .map(({ message, offset }) => this.#fault(message, offset))
     try {
+      // The library writes such a key as text, with all keys in it, once for each level: 400 levels take half a minute. It is a fault anyway.
+      if (hasKeyWithParts(document)) return { value: undefined, faults }
       // Aliases multiply: a hundred uses are plenty for people, and harmless.
       return { value: document.toJS({ maxAliasCount: 100 }) as unknown, faults }
     } catch (error) {
@@ -110,6 +120,39 @@ export class YamlTree implements SyntaxTree {
     const { line, col } = this.#lines.linePos(offset)
     return { line: this.#firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1) }
   }
+}
+
+/** Offsets of keys that their mapping has already. None where the tree is too deep to walk: reading it then fails. */
+function repeatedKeys(document: Document.Parsed): readonly number[] {
+  const repeated: number[] = []
+  try {
+    visit(document, {
+      Map: (_key, { items }) => {
+        const seen = new Set<unknown>()
+        for (const { key } of items) {
+          if (!isScalar(key)) continue
+          if (seen.has(key.value)) repeated.push(startOf(key) ?? 0)
+          seen.add(key.value)
+        }
+      },
+    })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+  }
+  return repeated
+}
+
+/** True if a key of a mapping is a mapping or a list. */
+function hasKeyWithParts(document: Document.Parsed): boolean {
+  if (document.errors.length === 0) return false
+  let found = false
+  visit(document, {
+    Pair: (_key, { key }) => {
+      found = isMap(key) || isSeq(key) || isAlias(key)
+      return found ? visit.BREAK : undefined
+    },
+  })
+  return found
 }
 
 function startOf(node: unknown): number | undefined {
