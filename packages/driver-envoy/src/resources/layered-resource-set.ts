@@ -1,4 +1,4 @@
-import { contentVersion } from './content-version.js'
+import { contentVersion } from './encoded-resource.js'
 import type { EncodedResource, ResourceSet } from './types.js'
 
 /** Resources that come and go together, sorted and indexed once for all sets that they are part of. */

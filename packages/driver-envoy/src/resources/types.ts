@@ -60,3 +60,13 @@ export const SERVICE_CERT_SECRET = 'service-cert'
 export const CALLERS_SECRET_PREFIX = 'callers|'
 /** SDS name of the roots that service certificates are verified against. */
 export const ROOT_CERT_SECRET = 'root-cert-for-mtls'
+
+/** SDS name of a client certificate of a Secret. */
+export function egressCertSecret({ namespace, name }: SecretCredentialRef): string {
+  return `egress-cert|${namespace}/${name}`
+}
+
+/** SDS name of the roots that come with it. */
+export function egressRootsSecret({ namespace, name }: SecretCredentialRef): string {
+  return `egress-root-cert|${namespace}/${name}`
+}

@@ -10,7 +10,7 @@ import {
   type TrustPart,
 } from '@osm-ts/driver-api/policy'
 
-import { contentVersion } from '../resources/content-version.js'
+import { contentVersion } from '../resources/encoded-resource.js'
 import type { DrainEpochs } from './translator-port.js'
 import { labelId, type LabelledEpochs } from './version-label.js'
 

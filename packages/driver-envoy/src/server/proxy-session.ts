@@ -3,9 +3,10 @@ import type { ApplyReport, Credential, Logger, ProxyRef } from '@osm-ts/driver-a
 import type { PartRef, PolicyUpdate } from '@osm-ts/driver-api/policy'
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
-import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
 import {
   CALLERS_SECRET_PREFIX,
+  egressCertSecret,
+  egressRootsSecret,
   type EncodedResource,
   type LiveEndpoints,
   type ProxyResources,

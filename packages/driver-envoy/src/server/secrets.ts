@@ -4,12 +4,11 @@ import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 import type { TlsCertificateSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
-import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
 import { encodeMessage } from '../resources/encode-message.js'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
-import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
+import { egressCertSecret, egressRootsSecret, ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
 
 /**
  * The proxy's own certificate. Made for one proxy and held by its stream alone.

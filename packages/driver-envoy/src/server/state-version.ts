@@ -1,4 +1,4 @@
-import { contentVersion } from '../resources/content-version.js'
+import { contentVersion } from '../resources/encoded-resource.js'
 import type { ResourceSet } from '../resources/types.js'
 
 /**

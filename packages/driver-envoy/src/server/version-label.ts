@@ -1,4 +1,4 @@
-import { contentVersion } from '../resources/content-version.js'
+import { contentVersion } from '../resources/encoded-resource.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
 
 /** Separates the content hash of a version from what is only written down in it. No hash holds it. */

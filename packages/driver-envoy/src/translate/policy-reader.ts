@@ -17,7 +17,7 @@ import {
   type PartInSet,
 } from '@osm-ts/driver-api/policy'
 
-import { contentVersion } from '../resources/content-version.js'
+import { contentVersion } from '../resources/encoded-resource.js'
 import type { Memo, MemoTable } from './encoding/memo.js'
 import type { ResolvedRule } from './access/rbac.js'
 import type { HttpLimits, Settings } from './settings.js'

@@ -1,6 +1,6 @@
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
-import { egressCertSecret } from '../../resources/credential-names.js'
+import { egressCertSecret } from '../../resources/types.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import type { ProxyView } from '../proxy-view.js'
 import { secretOf } from './tls.js'

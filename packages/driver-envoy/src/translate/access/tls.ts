@@ -16,8 +16,7 @@ import {
   UpstreamTlsContextSchema,
 } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 
-import { egressCertSecret, egressRootsSecret } from '../../resources/credential-names.js'
-import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../../resources/types.js'
+import { egressCertSecret, egressRootsSecret, ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../../resources/types.js'
 import { adsSource, vanishingSource, workloadApiSource } from '../encoding/config-source.js'
 import { type Init, pack } from '../encoding/encode.js'
 import type { MeshTrust } from '../settings.js'

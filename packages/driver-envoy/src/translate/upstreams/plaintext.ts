@@ -3,7 +3,7 @@ import type { Cluster_TransportSocketMatchSchema as MatchSchema } from '@osm-ts/
 import { RawBufferSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb.js'
 
 import { type Init, pack } from '../encoding/encode.js'
-import { contentVersion } from '../../resources/content-version.js'
+import { contentVersion } from '../../resources/encoded-resource.js'
 import type { PolicyReader } from '../policy-reader.js'
 
 /** Metadata of endpoints without a sidecar, by which a cluster chooses plaintext for them. */
