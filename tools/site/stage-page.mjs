@@ -21,10 +21,11 @@ const badge = /^\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)$/
  * @returns {{ readonly text: string, readonly pictures: readonly string[] }} pictures: files that the page shows
  */
 export function stagePage(path, text, tree) {
-  const prose = proseLines(text)
+  const page = withWholeLinks(text)
+  const prose = proseLines(page)
   /** @type {string[]} */
   const pictures = []
-  const lines = text.split('\n').flatMap((line, index) => {
+  const lines = page.split('\n').flatMap((line, index) => {
     // A line of code is empty among the lines of prose.
     if (prose[index] === '') return [line]
     if (badge.test(line)) return []
@@ -45,6 +46,22 @@ export function stagePage(path, text, tree) {
     ]
   })
   return { text: lines.join('\n'), pictures }
+}
+
+/**
+ * Puts a link whose label continues on the next line on one line: links are replaced line by line.
+ * @param {string} text
+ */
+function withWholeLinks(text) {
+  const prose = proseLines(text)
+  /** @type {string[]} */
+  const lines = []
+  for (const [index, line] of text.split('\n').entries()) {
+    const isContinued = /\[[^\]]*$/.test(prose[index - 1] ?? '') && /^[^[\]]*\]\(/.test(prose[index] ?? '')
+    if (isContinued) lines.push(`${lines.pop()} ${line.trimStart()}`)
+    else lines.push(line)
+  }
+  return lines.join('\n')
 }
 
 /**

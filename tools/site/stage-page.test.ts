@@ -28,6 +28,12 @@ describe('stagePage', () => {
     )
   })
 
+  it('leads links whose label continues on the next line', () => {
+    expect(
+      staged('See [the\n  code](../../tools/ci.mjs), `[`\nand [a](../README.md).', 'https://git.example/mesh'),
+    ).toBe('See [the code](https://git.example/mesh/blob/main/tools/ci.mjs), `[`\nand [a](../index.md).')
+  })
+
   it.each(['[a](https://example.org/README.md)', '[a](#here)', '`[a](b.md)`', '```\n[a](b.md)\n<details>\n```'])(
     'leaves %j as it is',
     (text) => {
