@@ -77,11 +77,8 @@ describe('a service of the mesh that joins and leaves while it is called', () =>
 })
 
 // The server of the service has no sidecar, so that all that is answered otherwise comes from the sidecar of the caller.
-describe.each([
-  ['a service', false],
-  ['a headless service', true],
-])('%s that joins and leaves a mesh while it is called', (_, headless) => {
-  const late = service('shop/late', 'late', PORT, { headless })
+describe('a service that joins and leaves a mesh while it is called', () => {
+  const late = service('shop/late', 'late', PORT)
   let mesh: TestMesh
   let client: Inside
   let outside: ProgramOutside
@@ -98,7 +95,7 @@ describe.each([
           workload('shop/client', { program: programs.idle }),
           workload('shop/web', { program: programs.recording, port: PORT }),
           // It has the port of the other, and stays.
-          service('shop/web', 'web', PORT, { headless }),
+          service('shop/web', 'web', PORT),
         ],
       },
       'transparent',
@@ -114,20 +111,30 @@ describe.each([
     await mesh.stop()
   })
 
+  const ask = (dial: string) => client.ask({ kind: 'http', dial, port: PORT, host: 'late.shop' })
+
   it('is answered by the service, or not at all while it is no part of the mesh', async () => {
-    const ask = (dial: string) => client.ask({ kind: 'http', dial, port: PORT, host: 'late.shop' })
     await eventually(
-      () => ask(headless ? outside.address : 'late.shop'),
+      () => ask('late.shop'),
       ({ server }) => server === 'late',
       { what: 'an answer of the service' },
     )
-    const named = (): string =>
-      run('ip', ['netns', 'exec', namespace, 'getent', 'hosts', 'late.shop']).split(' ')[0] ?? ''
-    const address = headless ? outside.address : named()
+    const address = run('ip', ['netns', 'exec', namespace, 'getent', 'hosts', 'late.shop']).split(' ')[0] ?? ''
     const load = await loadInside(namespace, `http://${address}:${PORT}/`, { kept: 4, fresh: 4 })
     await leaveAndJoin(mesh, late, () => ask(address))
     const { outcomes } = await load.stop()
     expect(outcomes['200']).toBeGreaterThan(500)
     expect(Object.keys(outcomes).sort()).toEqual(['200', 'ECONNRESET'])
+  })
+
+  it('gets no calls by an address that is only written down, also where it is headless', async () => {
+    await mesh.write('headless.yaml', service('shop/headless', 'late', PORT, { headless: true }))
+    await eventually(
+      () => mesh.problems(),
+      (problems) => problems.some(({ code }) => code === 'OSM_POLICY_ADDRESS_WRITTEN'),
+      { what: 'word of the address' },
+    )
+    expect(await ask(outside.address)).toMatchObject({ error: 'ECONNRESET' })
+    expect(await ask('late.shop')).toMatchObject({ server: 'late' })
   })
 })

@@ -60,7 +60,7 @@ export function connectionShares(
   const route = byName.length === 0 ? routes[0] : routeOfName(byName, serverName?.toLowerCase())
   const shares = (route?.backendRefs ?? []).flatMap((backend): readonly (SentTo | 'closed')[] => {
     if (route === undefined || backend.weight === 0) return []
-    const meant = portMeantBy(objects, route, route.kind, backend)
+    const meant = portMeantBy(objects, route, backend, service.namespace)
     const isUsable = meant !== undefined && isFitting(route.kind, meant.port)
     return isUsable && hasWorkloads(meant.service, meant.port) ? [meant] : ['closed']
   })
@@ -80,14 +80,19 @@ export function isFitting(kind: ConnectionRoute['kind'], port: ServicePort): boo
   return !readsRequests(port) && !(kind === 'TLSRoute' && protocolOf(port) === 'tcp-server-first')
 }
 
-/** True if a route sends connections to such a service. */
+/**
+ * True if a route sends connections to such a service.
+ *
+ * @param called - namespace of the service that is called
+ */
 export function connectsTo(
   objects: Objects,
   route: ConnectionRoute,
+  called: string,
   isReached: (service: Known<'Service'>) => boolean,
 ): boolean {
   return route.backendRefs.some((backend) => {
-    const meant = portMeantBy(objects, route, route.kind, backend)
+    const meant = portMeantBy(objects, route, backend, called)
     return meant !== undefined && isFitting(route.kind, meant.port) && isReached(meant.service)
   })
 }

@@ -118,6 +118,15 @@ describe('the oracle on HTTPRoutes', () => {
     expect(ends(ask([...objects, grant('gateway.networking.k8s.io/v1', 'GRPCRoute')]))).toEqual([500])
   })
 
+  it('sends no caller of an own service to a parent in another namespace that did not consent', () => {
+    const both = object('HTTPRoute', 'shop/both', {
+      parentRefs: [parentOf('shop/store'), parentOf('depot/stock')],
+      rules: [{ backendRefs: [to('stock', { namespace: 'depot' })] }],
+    })
+    expect(ends(ask([permissive, both]))).toEqual([500])
+    expect(ends(ask([permissive, both], { service: 'depot/stock' }))).toEqual(['stock'])
+  })
+
   it('has routes of the namespace of a caller replace those of the service, for this caller', () => {
     const objects = [
       permissive,

@@ -1,6 +1,6 @@
 import { mayRoute } from './consent.js'
 import { areUsableOfBackend, changedHeaders, changedPath } from './http-route-filters.js'
-import type { BackendRef, Mirror, RouteFilter } from './http-route-spec.js'
+import type { BackendRef, Mirror, ParentRef, RouteFilter } from './http-route-spec.js'
 import type { Known, Objects, ServicePort } from './objects.js'
 import { routesAt } from './read-routes.js'
 import {
@@ -76,7 +76,9 @@ export function routing(objects: Objects, call: RoutedCall): Routing | undefined
   const redirect = rule.filters.find(({ type }) => type === 'RequestRedirect')
   if (redirect !== undefined) return { shares: [redirection(redirect, match, call)], copies: [] }
   const shares = sharesOf(objects, call, { route, rule, match, invalid })
-  const copies = copiesOf(objects, route, rule).filter(({ service: to, port: at }) => call.hasWorkloads(to, at))
+  const copies = copiesOf(objects, route, rule, service.namespace).filter(({ service: to, port: at }) =>
+    call.hasWorkloads(to, at),
+  )
   const { retry } = rule
   return {
     shares,
@@ -104,7 +106,7 @@ function sharesOf(objects: Objects, call: RoutedCall, { route, rule, match, inva
   const weighted = rule.backendRefs.filter(({ weight = 1 }) => weight > 0)
   const backends = weighted.map((backend) => ({
     backend,
-    meant: meantBy(objects, route, backend),
+    meant: meantBy(objects, route, backend, call.service.namespace),
   }))
   if (backends.length === 0) return [answer(invalid)]
   // Sidecars know one status for the shares that they answer with an error.
@@ -121,10 +123,15 @@ function sharesOf(objects: Objects, call: RoutedCall, { route, rule, match, inva
 }
 
 /** Copies that a rule asks for. A mirror that cannot be used copies nothing, and the rule does the rest. */
-function copiesOf(objects: Objects, route: RequestRoute, { filters }: RequestRule): readonly CopiesTo[] {
+function copiesOf(
+  objects: Objects,
+  route: RequestRoute,
+  { filters }: RequestRule,
+  called: string,
+): readonly CopiesTo[] {
   return filters.flatMap(({ requestMirror }): readonly CopiesTo[] => {
     const share = requestMirror === undefined ? 0 : copiedShare(requestMirror)
-    const to = requestMirror === undefined ? undefined : meantBy(objects, route, requestMirror.backendRef)
+    const to = requestMirror === undefined ? undefined : meantBy(objects, route, requestMirror.backendRef, called)
     return to === undefined || share === 0 ? [] : [{ ...to, ofAll: share === 1 }]
   })
 }
@@ -134,41 +141,51 @@ function copiedShare({ percent = 100, fraction }: Mirror): number {
   return fraction === undefined ? percent / 100 : Math.min(1, fraction.numerator / (fraction.denominator ?? 100))
 }
 
-/** True if some rule of a route sends requests or copies to a service that one of these accounts serves. */
+/**
+ * True if some rule of a route sends requests or copies to a service that one of these accounts serves.
+ *
+ * @param called - namespace of the service that is called
+ */
 export function leadsTo(
   objects: Objects,
   route: RequestRoute,
+  called: string,
   isReached: (service: Known<'Service'>) => boolean,
 ): boolean {
   return route.rules.some((rule) =>
     [
-      ...rule.backendRefs.flatMap((backend) => meantBy(objects, route, backend) ?? []),
-      ...copiesOf(objects, route, rule),
+      ...rule.backendRefs.flatMap((backend) => meantBy(objects, route, backend, called) ?? []),
+      ...copiesOf(objects, route, rule, called),
     ].some(({ service }) => isReached(service)),
   )
 }
 
 /** The port that a backend means; undefined if its share is answered with an error. */
-function meantBy(objects: Objects, route: RequestRoute, backend: BackendRef): SentTo | undefined {
-  const meant = areUsableOfBackend(backend.filters) ? portMeantBy(objects, route, route.kind, backend) : undefined
+function meantBy(objects: Objects, route: RequestRoute, backend: BackendRef, called: string): SentTo | undefined {
+  const meant = areUsableOfBackend(backend.filters) ? portMeantBy(objects, route, backend, called) : undefined
   return meant === undefined || !readsRequests(meant.port) ? undefined : meant
 }
 
 /**
- * The port that a backend of a route means, whatever it speaks; undefined if there is none or the route may not send anything there.
+ * The port that a backend of a route means, whatever it speaks; undefined if there is none or the route may not send anything there. Without a grant a route
+ * sends callers of its own namespace to a service that it is attached to, and no one who calls a service of that namespace.
  *
- * @param kind - of the route, as grants name it
+ * @param called - namespace of the service that is called
  */
 export function portMeantBy(
   objects: Objects,
-  { namespace: home, parentRefs }: Pick<RequestRoute, 'namespace' | 'parentRefs'>,
-  kind: string,
+  {
+    kind,
+    namespace: home,
+    parentRefs,
+  }: { readonly kind: string; readonly namespace: string; readonly parentRefs: readonly ParentRef[] },
   { group = '', kind: referred = 'Service', name, namespace = home, port: number }: BackendRef,
+  called: string,
 ): SentTo | undefined {
   const ref = { namespace, name }
   if (group !== '' || referred !== 'Service' || number === undefined) return undefined
-  const isOwnParent = parentRefs.some((parent) => isParent(parent, home, ref))
-  if (!isOwnParent && !mayRoute(objects, { kind, namespace: home }, ref)) return undefined
+  const isCalledFromHome = called !== home && parentRefs.some((parent) => isParent(parent, home, ref))
+  if (!isCalledFromHome && !mayRoute(objects, { kind, namespace: home }, ref)) return undefined
   const service = objects.find('Service', ref)
   if (!isServed(objects, service)) return undefined
   const port = portOf(service, number)

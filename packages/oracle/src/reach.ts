@@ -31,12 +31,12 @@ export function knows(objects: Objects, from: Ref, service: Known<'Service'>): b
     isSplit ||
     requestRoutes(objects)
       .filter((route) => isNear(route) && ports.some((port) => readsRequests(port) && isAttached(route, service, port)))
-      .some((route) => leadsTo(objects, route, isReached)) ||
+      .some((route) => leadsTo(objects, route, service.namespace, isReached)) ||
     connectionRoutes(objects)
       .filter(
         (route) =>
           isNear(route) && ports.some((port) => isFitting(route.kind, port) && isAttached(route, service, port)),
       )
-      .some((route) => connectsTo(objects, route, isReached))
+      .some((route) => connectsTo(objects, route, service.namespace, isReached))
   )
 }
