@@ -384,7 +384,7 @@ if (obstacle !== undefined) {
 
 const crashingProgram = `
   import { spawn } from 'node:child_process'
-  import { createMeshNetwork } from './packages/standalone/src/netns/index.ts'
+  import { createMeshNetwork } from './packages/standalone/src/netns/mesh-network.ts'
   const { signal } = new AbortController()
   const network = await createMeshNetwork('free', signal)
   const one = await network.addWorkload({ name: 'one', interception: {}, hosts: [] }, signal)
