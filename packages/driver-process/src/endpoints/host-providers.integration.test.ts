@@ -98,7 +98,7 @@ describe('hostProviders', () => {
       'published {"services":[{"service":{"namespace":"shop","name":"store"},"instances":[{"id":"a","addresses":["10.0.0.1"],"ready":true}]}]}',
       'called ["machines/list","ok"]',
       'status ["toy",1]',
-      'log published {"provider":"toy","secretless":"given"}',
+      'log published {"secretless":"given","provider":"toy"}',
       'failed "throttled"',
     ])
   })
@@ -127,6 +127,12 @@ describe('hostProviders', () => {
     }
     const { heard, stop } = host([await entry({ does: 'nonsense' })])
     await heard('the answer is not plain data')
+    await stop()
+  })
+
+  it('survives messages that no provider sends, says so, and starts the provider again', async () => {
+    const { heard, stop } = host([await entry({ does: 'malformed' })])
+    await heard('sent an invalid message', 2)
     await stop()
   })
 

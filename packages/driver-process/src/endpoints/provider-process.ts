@@ -1,5 +1,5 @@
 import type { Logger, OsmError } from '@osm-ts/driver-api'
-import { isRecord, onAbort } from '@osm-ts/driver-api/toolkit'
+import { onAbort } from '@osm-ts/driver-api/toolkit'
 import {
   ENDPOINTS_CONTRACT_VERSION,
   type CallOutcome,
@@ -12,7 +12,7 @@ import {
 
 import { runChildProcess, type RunningChild, sleepUnlessAborted } from '../host/child-process.js'
 import { processError } from '../wire/failure.js'
-import type { FromProvider, ProviderDeclaration, ToProvider } from './messages.js'
+import { type FromProvider, type ProviderDeclaration, readFromProvider, type ToProvider } from './messages.js'
 import type { ProviderEntry } from './provider-list.js'
 
 /** Where the answers of a provider go. */
@@ -112,9 +112,11 @@ class ProviderRun {
     this.#options = options
     this.#limits = limits
     this.#child = child
-    child.process.on('message', (message) => {
+    child.process.on('message', (value) => {
       this.#heardAt = performance.now()
-      if (isRecord(message)) this.#take(message as unknown as FromProvider) // of the same version of this program
+      const message = readFromProvider(value)
+      if (message === 'invalid') this.#stopped('it sent an invalid message')
+      else if (message !== undefined) this.#take(message)
     })
   }
 
@@ -211,7 +213,7 @@ class ProviderRun {
         sink.countCall(message.operation, message.outcome)
         break
       case 'logged':
-        logger[message.level]({ provider: entry.name, ...message.fields }, message.message.slice(0, MAX_TEXT))
+        logger[message.level]({ ...message.fields, provider: entry.name }, message.message.slice(0, MAX_TEXT))
         break
       case 'stopped':
         this.#stopped(message.failure ?? 'it ended by itself')

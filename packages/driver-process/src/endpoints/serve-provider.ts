@@ -111,7 +111,8 @@ function providerContext(settings: JsonObject, resources: HeldResources, signal:
     log: providerLog(),
     resources: { list: () => resources.current, subscribe: (listener) => resources.changes.add(listener) },
     publish: publisher(),
-    report: (health) => tell({ type: 'health', ...(health.state === 'failing' && { failure: health.message }) }),
+    report: (health) =>
+      tell({ type: 'health', ...(health.state === 'failing' && { failure: textOf(health.message) }) }),
     reportStatus: (ref, status) => tell({ type: 'status', ref, ...(status !== undefined && { status }) }),
     countCall: (operation, outcome) => tell({ type: 'called', operation, outcome }),
   }
@@ -162,6 +163,11 @@ function providerLog(): ProviderLog {
   const line =
     (level: LogLevel) =>
     (message: string, fields?: JsonObject): void =>
-      tell({ type: 'logged', level, message, ...(fields && { fields }) })
+      tell({ type: 'logged', level, message: textOf(message), ...(isRecord(fields) && { fields }) })
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** A text, whatever a package without types has in its place, such as an error. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : errorMessage(value)
 }

@@ -14,7 +14,7 @@ export const endpointsProvider = {
   settingsSchema: {
     type: 'object',
     additionalProperties: false,
-    properties: { does: { enum: ['publish', 'follow', 'throw', 'hang', 'exit', 'nonsense'] } },
+    properties: { does: { enum: ['publish', 'follow', 'throw', 'hang', 'exit', 'nonsense', 'malformed'] } },
   },
   async start({ settings, signal, publish, report, reportStatus, countCall, log, resources }) {
     if (settings.does === 'follow') return follow({ signal, publish, reportStatus, resources })
@@ -32,6 +32,8 @@ export const endpointsProvider = {
         for (;;);
       }, 200)
     if (settings.does === 'exit') setTimeout(() => process.exit(7), 200)
+    // The channel to the host is open to the whole package.
+    if (settings.does === 'malformed') for (const message of malformed) process.send(message)
     if (settings.does === 'nonsense') setTimeout(() => publish(42n), 300)
     setTimeout(() => report({ state: 'failing', message: 'throttled' }), 500).unref()
     const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -39,6 +41,21 @@ export const endpointsProvider = {
     return { stopped: stopped.then(() => clearInterval(alive)) }
   },
 }
+
+/** Messages that the library of a package never sends. */
+const malformed = [
+  'ready',
+  { type: 'logged', level: 'constructor', message: 'a' },
+  { type: 'logged', level: 'shout', message: 'a' },
+  { type: 'logged', level: 'info', message: 5 },
+  { type: 'logged', level: 'info', message: 'a', fields: 5 },
+  { type: 'health', failure: 5 },
+  { type: 'status' },
+  { type: 'status', ref: { kind: 5, namespace: 'a', name: {} }, status: null },
+  { type: 'called', operation: {}, outcome: 'ok' },
+  { type: 'called', operation: 'a', outcome: { toString: 5 } },
+  { type: 'stopped', failure: { toString: 5 } },
+]
 
 /** Announces an instance of each of its objects, and reports on them. */
 function follow({ signal, publish, reportStatus, resources }) {
