@@ -118,6 +118,25 @@ describe('PolicyStream', () => {
     expect(stream.state).toBe('applied')
   })
 
+  it('holds a bounded number of versions for a proxy that acknowledges none, and the last that it acknowledged', async () => {
+    const { stream, store, next } = await applied(open)
+    const held = store.size
+    let last = open
+    for (let n = 0; n < 500; n += 1) {
+      last = inbound([{ path: `/${n}`, callers: ['x'] }])
+      stream.want(policy(last))
+      await next()
+    }
+    // A version is a root and an inbound part here; all share the part of their callers.
+    expect(store.size).toBeLessThanOrEqual(held + 2 * 64 + 1)
+    expect(store.get(open.hash)).toBeDefined()
+    expect(store.get(last.hash)).toBeDefined()
+    say(stream, stream.progress.revision, last, 'applied')
+    expect(stream.state).toBe('applied')
+    stream.close()
+    expect(store.size).toBe(0)
+  })
+
   it('tells which parts of its policy the proxy has not acknowledged', async () => {
     const { stream, next } = start()
     const [callers] = open.children.map(({ hash }) => hash)

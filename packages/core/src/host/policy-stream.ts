@@ -36,6 +36,9 @@ export interface PolicyProgress {
   readonly hasEndpoints: boolean
 }
 
+/** Versions that are held beside the acknowledged one. A proxy that never acknowledges must not have each version of a mesh held that changes. */
+const MAX_UNACKNOWLEDGED = 64
+
 interface Given {
   readonly revision: number
   readonly policy: PolicyPart<ProxyPart>
@@ -58,7 +61,7 @@ export class PolicyStream {
   readonly #denied = new Map<string, PartHash>()
   /** Inbound parts that the proxy has acknowledged, by id. */
   readonly #enforced = new Map<string, PolicyPart<InboundPart>>()
-  /** Given and neither acknowledged as a whole nor overtaken by a newer acknowledgement. Oldest first. */
+  /** The last one acknowledged as a whole, and the newest of those given since. Oldest first. */
   readonly #given: Given[] = []
   /** Parts of the policy given last that the proxy has acknowledged one by one, since it acknowledged a policy as a whole. */
   readonly #acknowledged = new Set<PartHash>()
@@ -136,6 +139,7 @@ export class PolicyStream {
       this.#pushes?.given(this.#revision)
       this.#store.retain(policy)
       this.#given.push({ revision: this.#revision, policy })
+      this.#boundGiven()
       const { added, removed } = this.#diffs.between(before, policy)
       for (const { hash } of removed) this.#acknowledged.delete(hash)
       yield { revision: this.#revision, version: policy.hash, proxy: policy.part, added, removed }
@@ -248,6 +252,14 @@ export class PolicyStream {
 
   #retarget(): void {
     if (this.#wanted !== undefined) this.#target.set(withDenials(this.#wanted, this.#denied))
+  }
+
+  /** What the proxy has acknowledged stays: what it still needs is told from that. */
+  #boundGiven(): void {
+    const first = this.#given[0]?.revision === this.#applied?.revision ? 1 : 0
+    const excess = this.#given.length - first - MAX_UNACKNOWLEDGED
+    if (excess <= 0) return
+    for (const { policy } of this.#given.splice(first, excess)) this.#store.release(policy)
   }
 
   #forgetBefore(revision: number): void {
