@@ -72,7 +72,8 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/objects': async () => jsonPage(objectsPage(sources.snapshot())),
     '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }
-  return new Map([...Object.entries(own), ...sources.host.debugHandlers])
+  // A driver cannot replace a page that the command line and osm-dashboard read.
+  return new Map([...sources.host.debugHandlers, ...Object.entries(own)])
 }
 
 /** Every proxy that there should be, and how many of them are how far. */

@@ -6,6 +6,7 @@ import { createLogger, LoopWatch, Metrics } from '@osm-ts/core'
 import { debugLimits, listen } from '@osm-ts/program'
 import type { FastifyInstance } from 'fastify'
 
+import { debugPages, type DebugSources } from './debug-pages.js'
 import { debugServer } from './debug-server.js'
 
 const metrics = new Metrics()
@@ -17,8 +18,15 @@ describe('the debug server', () => {
 
   beforeAll(async () => {
     const page = async () => ({ status: 200, contentType: 'text/plain', body: 'secret\n' })
+    const script = async () => ({ status: 200, contentType: 'text/html', body: '<script>alert(1)</script>' })
+    const early = async () => ({ status: 101, contentType: 'text/plain', body: '' })
+    const pages = new Map([
+      ['/debug/page', page],
+      ['/debug/script', script],
+      ['/debug/early', early],
+    ])
     const loop = new LoopWatch({ metrics, logger })
-    server = debugServer(() => new Map([['/debug/page', page]]), loop, ['osm-controller.osm-system.svc'])
+    server = debugServer(() => pages, loop, ['osm-controller.osm-system.svc'])
     port = await listen(server, { host: '0.0.0.0', port: 0 }, { name: 'debug', limits: debugLimits, metrics, logger })
   })
   afterAll(() => server.close())
@@ -51,5 +59,34 @@ describe('the debug server', () => {
     'user@localhost',
   ])('refuses requests for "%s", which a page of another server may have a browser send', async (host) => {
     expect(await statusFor(host)).toBe(421)
+  })
+
+  it('has browsers run no script of a page, whatever its type', async () => {
+    const { status, headers } = await fetch(`http://127.0.0.1:${port}/debug/script`)
+    expect(status).toBe(200)
+    expect(headers.get('content-security-policy')).toMatch(/default-src 'none';.* sandbox$/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it('answers in place of a page whose status announces another answer', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/debug/early`, { signal: AbortSignal.timeout(5_000) })
+    expect(answer.status).toBe(502)
+  })
+})
+
+describe('the debug pages', () => {
+  it('are those of the controller where a driver has one of the same path', async () => {
+    const foreign = async () => ({ status: 200, contentType: 'text/plain', body: 'forged' })
+    const host = {
+      debugHandlers: new Map([
+        ['/debug/drivers', foreign],
+        ['/debug/toy', foreign],
+      ]),
+    }
+    // Nothing else is read for these two pages.
+    const pages = debugPages({ host, drivers: () => [] } as unknown as DebugSources)
+    const bodyOf = async (path: string) => (await pages.get(path)?.({ path, query: {} }))?.body
+    expect(await bodyOf('/debug/drivers')).toBe('{"drivers":[]}\n')
+    expect(await bodyOf('/debug/toy')).toBe('forged')
   })
 })

@@ -6,6 +6,15 @@ import type { FastifyInstance } from 'fastify'
 /** A page of the debug server. */
 export type DebugPage = (request: DebugRequest) => Promise<DebugResponse>
 
+/** A page is data: a browser neither runs what a name or a message in it says, nor guesses another type. */
+const dataHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+}
+/** Statuses below announce another answer, which would never come. */
+const FIRST_FINAL_STATUS = 200
+
 /**
  * The debug server. Its index is for everyone; the other pages answer to loopback only, which includes port-forwarding.
  *
@@ -32,7 +41,8 @@ export function debugServer(
     const { status, contentType, body } = await loop.run('debug page', () =>
       page({ path, query: flatQuery(request.query) }),
     )
-    return reply.code(status).type(contentType).header('cache-control', 'no-store').send(body)
+    if (status < FIRST_FINAL_STATUS) return reply.code(502).send({ error: `the page answered with status ${status}` })
+    return reply.code(status).type(contentType).headers(dataHeaders).send(body)
   })
   return app
 }

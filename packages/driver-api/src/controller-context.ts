@@ -214,7 +214,7 @@ export interface DebugHandlers {
   /**
    * Mounts a page.
    *
-   * @param path - such as `/debug/proxy`; the last registration of a path takes precedence, and the host logs it
+   * @param path - such as `/debug/proxy`; the last registration of a path takes precedence, and the host logs it; a page of the host itself is not replaced
    */
   register(path: string, handler: (request: DebugRequest) => Promise<DebugResponse>): void
 }
