@@ -133,14 +133,9 @@ async function scopeOf(
   }
 }
 
-async function writeArchive(
-  file: string,
-  files: readonly { readonly path: string; readonly text: string }[],
-): Promise<void> {
-  const { createTar, createTarGzip } = await import('nanotar')
-  const folder = basename(file).replace(/\.(?:tar\.gz|tgz|tar)$/, '')
-  const entries = files.map(({ path, text }) => ({ name: `${folder}/${path}`, data: text }))
-  const bytes = file.endsWith('.tar') ? createTar(entries) : await createTarGzip(entries)
+async function writeArchive(file: string, files: readonly ReportFile[]): Promise<void> {
+  const { packReport } = await import('../bug-report/pack-report.js')
+  const bytes = await packReport(files, basename(file))
   // For the user alone: it describes the whole mesh.
   await writeFile(file, bytes, { mode: 0o600 }).catch((error: unknown) => {
     throw cliError(
