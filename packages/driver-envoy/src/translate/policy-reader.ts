@@ -11,7 +11,6 @@ import {
   type PartOf,
   type PartRef,
   type PrincipalsPart,
-  type ProxyPart,
   readPart,
   refOf,
   type PartInSet,
@@ -21,6 +20,7 @@ import { contentVersion } from '../resources/encoded-resource.js'
 import type { Memo, MemoTable } from './encoding/memo.js'
 import type { ResolvedRule } from './access/rbac.js'
 import type { HttpLimits, Settings } from './settings.js'
+import type { ReplicaPolicy } from './proxy-view.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
@@ -68,7 +68,7 @@ export class PolicyReader {
     return readPart(this.#parts, hash, kind)
   }
 
-  settings(proxy: ProxyPart): Settings {
+  settings(proxy: ReplicaPolicy): Settings {
     const mesh = this.part(proxy.mesh, 'mesh')
     const trust = this.part(proxy.trust, 'trust')
     // Proxies of different identities share everything but the names that their spans bear.
@@ -84,12 +84,12 @@ export class PolicyReader {
   }
 
   /** Served ports, sorted by id. */
-  served(proxy: ProxyPart): readonly Served[] {
+  served(proxy: ReplicaPolicy): readonly Served[] {
     return [...proxy.inbound].sort((a, b) => (a.id < b.id ? -1 : 1)).map((binding) => this.#served(binding))
   }
 
   /** Ports that are served to callers from outside the mesh, sorted by id. */
-  servedOutside(proxy: ProxyPart): readonly ServedOutside[] {
+  servedOutside(proxy: ReplicaPolicy): readonly ServedOutside[] {
     return [...proxy.ingress]
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .map((binding) => {

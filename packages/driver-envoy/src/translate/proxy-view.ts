@@ -9,9 +9,24 @@ import type { EgressGatewayRoutes } from './egress/egress-gateway-routes.js'
 /** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
 export type DrainEpochs = ReadonlyMap<string, string>
 
+/**
+ * What replicas of a workload have in common of their policies: nearly always all that is translated besides endpoints. What distinguishes one from
+ * another is not here, so that no resource can depend on it.
+ */
+export type ReplicaPolicy = Omit<ProxyPart, 'id' | 'addresses' | 'locality' | 'endpoints' | 'workload'> & {
+  /** Present where resources name their own pod: then each replica has resources of its own. */
+  readonly workload?: ProxyPart['workload']
+}
+
+/** Takes from the policy of one replica what all of them have. */
+export function replicaPolicy(proxy: ProxyPart, namesPod: boolean): ReplicaPolicy {
+  const { id: _id, addresses: _addresses, locality: _locality, endpoints: _endpoints, workload, ...shared } = proxy
+  return namesPod ? { ...shared, workload } : shared
+}
+
 /** A proxy's policy as the translation of one revision sees it. */
 export interface ProxyView {
-  readonly proxy: ProxyPart
+  readonly proxy: ReplicaPolicy
   readonly reader: PolicyReader
   readonly settings: Settings
   /** Sorted by id. */

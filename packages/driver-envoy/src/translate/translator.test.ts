@@ -133,6 +133,54 @@ describe('Translator', () => {
     for (const type of types) expect(second.types[type]).toBe(first.types[type])
   })
 
+  it('reads nothing of what a second replica of a workload may call', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    translate(policy, translator)
+    const kinds = new Set<string>()
+    const parts = (hash: PartHash): Part => {
+      const part = lookupIn(policy)(hash)
+      kinds.add(part.kind)
+      return part
+    }
+    const replica = sibling(policy, {
+      id: otherId,
+      addresses: ['10.0.1.11'],
+      locality: { region: '', zone: '', subZone: '' },
+    })
+    translator.translate(replica.proxy, parts, 1)
+    expect([...kinds].sort()).toEqual(['mesh', 'trust'])
+    translator.release(policy.proxy.id)
+    expect(versions(translate(replica, translator))).toEqual(versions(translate(replica)))
+    translator.release(otherId)
+    expect(translator.remembered).toBe(0)
+  })
+
+  it('drains connections of the replica whose access was withdrawn, and of no other', () => {
+    const translator = new Translator()
+    const policy = read('explicit.json')
+    const drained = translator.translate(
+      policy.proxy,
+      lookupIn(policy),
+      1,
+      new Map([['bookstore/bookstore-v1|14001', 'withdrawn-1']]),
+    )
+    const other = translate(sibling(policy, { id: otherId }), translator)
+    expect(other.types.listener.version).not.toBe(drained.types.listener.version)
+    expect(versions(other)).toEqual(versions(translate(policy)))
+  })
+
+  it('names the pod of each replica in its listeners where requests are counted', () => {
+    const translator = new Translator()
+    const policy = read('upstream-settings.json')
+    const { workload } = policy.proxy
+    const first = translate(policy, translator)
+    const second = translate(sibling(policy, { id: otherId, workload: { ...workload, instance: 'other' } }), translator)
+    const podOf = (resources: ProxyResources): unknown => resourcesAsJson(resources).listener['outbound-listener']
+    expect(podOf(first)).toHaveProperty(['metadata', 'filterMetadata', 'osm.workload', 'pod'], workload.instance)
+    expect(podOf(second)).toHaveProperty(['metadata', 'filterMetadata', 'osm.workload', 'pod'], 'other')
+  })
+
   it('has the proxy of a workload that has ended end itself, and no other', () => {
     const translator = new Translator()
     const policy = read('permissive.json')

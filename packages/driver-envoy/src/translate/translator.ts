@@ -10,7 +10,7 @@ import { EndpointTranslation } from './upstreams/endpoint-sets.js'
 import { ListenerTranslation } from './listeners/listeners.js'
 import { type Lease, Memo } from './encoding/memo.js'
 import { PolicyReader, setTable } from './policy-reader.js'
-import type { DrainEpochs, ProxyView } from './proxy-view.js'
+import { type DrainEpochs, type ProxyView, replicaPolicy } from './proxy-view.js'
 import { RouteTranslation } from './routing/route-sets.js'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './settings.js'
 import { egressGatewayRoutesOf } from './egress/egress-gateway-routes.js'
@@ -35,6 +35,7 @@ export class Translator {
   readonly #endpoints = new EndpointTranslation(this.#memo)
   readonly #listeners = new ListenerTranslation(this.#memo)
   readonly #routes = new RouteTranslation(this.#memo)
+  readonly #frames = this.#memo.table<FrameResources>()
   readonly #held = new Map<ProxyPart['id'], Held>()
   readonly #httpLimits: HttpLimits
   /** A session that ends without a word must not cost memory forever. */
@@ -109,17 +110,19 @@ export class Translator {
   }
 
   #frameOf(proxy: ProxyPart, reader: PolicyReader, drainEpochs: DrainEpochs, retired: readonly OutboundPart[]): Frame {
-    const lease = this.#memo.lease((): FrameResources => {
-      const upstreams = reader.members(proxy.upstreams, 'upstream').contents
+    const settings = reader.settings(proxy)
+    const policy = replicaPolicy(proxy, settings.mesh.requestMetrics)
+    const build = (): FrameResources => {
+      const upstreams = reader.members(policy.upstreams, 'upstream').contents
       const view: ProxyView = {
-        proxy,
+        proxy: policy,
         reader,
-        settings: reader.settings(proxy),
-        served: reader.served(proxy),
-        servedOutside: reader.servedOutside(proxy),
-        egressGatewayRoutes: egressGatewayRoutesOf(proxy, reader),
-        breakers: this.#breakers.get(upstreams, () => breakersOf(proxy, reader)),
-        plaintext: this.#plaintext.get(upstreams, () => plaintextUpstreams(proxy, reader)),
+        settings,
+        served: reader.served(policy),
+        servedOutside: reader.servedOutside(policy),
+        egressGatewayRoutes: egressGatewayRoutesOf(policy, reader),
+        breakers: this.#breakers.get(upstreams, () => breakersOf(policy, reader)),
+        plaintext: this.#plaintext.get(upstreams, () => plaintextUpstreams(policy, reader)),
         drainEpochs,
         retired,
       }
@@ -131,9 +134,12 @@ export class Translator {
         },
         callers: this.#callers.translate(view),
         credentials: this.#credentials.translate(view),
-        ...(view.settings.trust.workloadApiId === undefined ? {} : { workloadApi: true }),
+        ...(settings.trust.workloadApiId === undefined ? {} : { workloadApi: true }),
       }
-    })
+    }
+    // What is retired is kept for single proxies, by when each of them was told.
+    const key = retired.length === 0 ? JSON.stringify([policy, ...drainEpochs]) : undefined
+    const lease = this.#memo.lease(() => (key === undefined ? build() : this.#frames.get(key, build)))
     return { lease, holders: 0 }
   }
 
@@ -145,7 +151,7 @@ export class Translator {
   }
 }
 
-/** What is made of a policy apart from its endpoints. */
+/** What is made of a policy apart from its endpoints: once for all replicas of a workload whose policies are the same. */
 type FrameResources = Omit<ProxyResources, 'revision' | 'types' | 'endpoints'> & {
   readonly types: Omit<ProxyResources['types'], 'endpoints'>
 }

@@ -40,8 +40,8 @@ export class Engine<S> {
   readonly #frames: Frame<S>[] = []
   /** Nodes that nothing read when last looked at. */
   readonly #unread = new Set<Node<S>>()
-  /** Pinned nodes that are not clean. */
-  readonly #outdated = new Set<Node<S>>()
+  /** Pinned nodes that are not clean, by what they are values of. */
+  readonly #outdated = new Map<Readable<S, unknown, unknown>, Set<Node<S>>>()
   readonly #counters = new Counters()
   #size = 0
 
@@ -73,7 +73,7 @@ export class Engine<S> {
   pin<K, V>(of: Query<S, K, V>, key: K): void {
     const node = this.#node(of, key)
     node.pins += 1
-    if (node.state !== 'clean') this.#outdated.add(node)
+    if (node.state !== 'clean') this.#noteOutdated(node)
   }
 
   /** Undoes one {@link pin}. */
@@ -82,7 +82,7 @@ export class Engine<S> {
     if (node.pins === 0) throw new OsmError('OSM_QUERY_MISUSE', `${describeNode(node)} is not pinned`)
     node.pins -= 1
     if (node.pins > 0) return
-    this.#outdated.delete(node)
+    this.#outdated.get(node.of)?.delete(node)
     if (node.dependents === undefined) this.#unread.add(node)
   }
 
@@ -124,7 +124,8 @@ export class Engine<S> {
 
   /** Keys of pinned values of a query that are not known to be right: a change may have affected them. Reading one takes it off the list. */
   outdated<K, V>(of: Query<S, K, V>): readonly K[] {
-    return [...this.#outdated].filter((node) => Object.is(node.of, of)).map((node) => node.key as K)
+    const nodes = this.#outdated.get(of as unknown as Readable<S, unknown, unknown>) ?? []
+    return Array.from(nodes, (node) => node.key as K)
   }
 
   /** Forgets every value that is neither pinned nor read by one that is. */
@@ -229,7 +230,7 @@ export class Engine<S> {
   #settle(node: Node<S>): void {
     node.verifiedAt = this.#revision
     node.state = 'clean'
-    if (node.pins > 0) this.#outdated.delete(node)
+    if (node.pins > 0) this.#outdated.get(node.of)?.delete(node)
   }
 
   #run(of: Query<S, unknown, unknown>, node: Node<S>): { value: unknown; dependencies: ReadonlySet<Node<S>> } {
@@ -277,18 +278,24 @@ export class Engine<S> {
     if (dependency.dependents === undefined && dependency.pins === 0) this.#unread.add(dependency)
   }
 
+  #noteOutdated(node: Node<S>): void {
+    const nodes = this.#outdated.get(node.of)
+    if (nodes === undefined) this.#outdated.set(node.of, new Set([node]))
+    else nodes.add(node)
+  }
+
   #markDependents(changed: Node<S>): void {
     const pending: Node<S>[] = []
     for (const dependent of dependentsOf(changed)) {
       if (dependent.state === 'clean') pending.push(dependent)
       dependent.state = 'stale'
-      if (dependent.pins > 0) this.#outdated.add(dependent)
+      if (dependent.pins > 0) this.#noteOutdated(dependent)
     }
     for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
       for (const dependent of dependentsOf(node)) {
         if (dependent.state !== 'clean') continue
         dependent.state = 'suspect'
-        if (dependent.pins > 0) this.#outdated.add(dependent)
+        if (dependent.pins > 0) this.#noteOutdated(dependent)
         pending.push(dependent)
       }
     }

@@ -2,7 +2,6 @@ import {
   type EgressPart,
   type PartRef,
   refOf,
-  type ProxyPart,
   type UpstreamPart,
   type WeightedUpstream,
 } from '@osm-ts/driver-api/policy'
@@ -11,6 +10,7 @@ import { authority } from '../encoding/address.js'
 import { names } from '../encoding/names.js'
 import type { PolicyReader } from '../policy-reader.js'
 import { positiveWeights } from '../routing/weights.js'
+import type { ReplicaPolicy } from '../proxy-view.js'
 
 /** Connections to gateways, which one internal listener makes. */
 export interface Tunnel {
@@ -56,7 +56,7 @@ const NO_WAYS: EgressGatewayRoutes = { key: '', byPart: new Map(), others: undef
 const OTHERS = '*'
 
 /** Reads which destinations a proxy reaches through gateways. */
-export function egressGatewayRoutesOf(proxy: ProxyPart, reader: PolicyReader): EgressGatewayRoutes {
+export function egressGatewayRoutesOf(proxy: ReplicaPolicy, reader: PolicyReader): EgressGatewayRoutes {
   if (proxy.clientRules === undefined) return NO_WAYS
   const rules = reader.part(proxy.clientRules, 'clientRules')
   if (rules.gateways.length === 0) return NO_WAYS

@@ -248,14 +248,15 @@ export class ListenerTranslation {
   }
 
   #ownShape(
-    { proxy, settings }: ProxyView,
+    { proxy }: ProxyView,
     name: string,
     listen: SocketAddress,
     direction: ListenerShape['direction'],
   ): ListenerShape {
     const redirected = proxy.mode === 'transparent'
     const shape = { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never' as const }
-    return { ...shape, chains: [], ...(settings.mesh.requestMetrics ? { metadata: workloadMetadata(proxy) } : {}) }
+    const metadata = workloadMetadata(proxy)
+    return { ...shape, chains: [], ...(metadata === undefined ? {} : { metadata }) }
   }
 }
 
@@ -370,6 +371,6 @@ function ownKey(view: ProxyView): readonly unknown[] {
 }
 
 /** With metrics of requests listeners name their workload, so that no two proxies have the same. */
-function metadataKey({ proxy, settings }: ProxyView): unknown {
-  return settings.mesh.requestMetrics ? workloadMetadata(proxy) : ''
+function metadataKey({ proxy }: ProxyView): unknown {
+  return workloadMetadata(proxy) ?? ''
 }

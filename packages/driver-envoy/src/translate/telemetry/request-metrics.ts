@@ -1,6 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { ProxyPart } from '@osm-ts/driver-api/policy'
 import type { AccessLogSchema } from '@osm-ts/envoy-api/envoy/config/accesslog/v3/accesslog_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
@@ -14,6 +13,7 @@ import {
 } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_to_metadata/v3/header_to_metadata_pb.js'
 
 import { type Init, pack } from '../encoding/encode.js'
+import type { ReplicaPolicy } from '../proxy-view.js'
 
 /*
  * Metrics of requests, counted by the calling proxy. What names the own workload is in the metadata of listeners, so that filter chains stay the same
@@ -28,10 +28,10 @@ const METADATA = 'osm.workload'
 
 const header = (label: string): string => `osm-stats-${label}`
 
-/** What names the proxy's workload, as metadata of its listeners. */
-export function workloadMetadata({ namespace, workload }: ProxyPart): JsonObject {
-  const own: JsonObject = { namespace, kind: workload.kind, name: workload.name, pod: workload.instance }
-  return { [METADATA]: own }
+/** What names the proxy's workload, as metadata of its listeners; undefined without metrics of requests. */
+export function workloadMetadata({ namespace, workload }: ReplicaPolicy): JsonObject | undefined {
+  if (workload === undefined) return undefined
+  return { [METADATA]: { namespace, kind: workload.kind, name: workload.name, pod: workload.instance } }
 }
 
 /** Names the own workload in every answer to a caller of the mesh. */

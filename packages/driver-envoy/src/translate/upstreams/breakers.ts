@@ -1,7 +1,6 @@
 import type {
   OutboundPart,
   PartRef,
-  ProxyPart,
   PartInSet,
   StatisticalCircuitBreaker,
   UpstreamPart,
@@ -11,6 +10,7 @@ import type {
 import { names } from '../encoding/names.js'
 import type { PolicyReader } from '../policy-reader.js'
 import type { Tunnel } from '../egress/egress-gateway-routes.js'
+import type { ReplicaPolicy } from '../proxy-view.js'
 
 /** A breaker, and where it comes from. */
 export interface Breaker {
@@ -34,7 +34,7 @@ export interface Breakers {
 export const NO_BREAKERS: BreakersByCluster = new Map()
 
 /** Reads the statistical breakers of what a proxy calls. */
-export function breakersOf({ upstreams }: ProxyPart, reader: PolicyReader): Breakers {
+export function breakersOf({ upstreams }: ReplicaPolicy, reader: PolicyReader): Breakers {
   const byCluster = new Map(reader.members(upstreams, 'upstream').list.flatMap(breakerOf))
   return { key: keyOf(byCluster), byCluster }
 }

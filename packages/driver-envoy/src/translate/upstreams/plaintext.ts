@@ -1,10 +1,11 @@
-import type { ProxyPart, UpstreamTls } from '@osm-ts/driver-api/policy'
+import type { UpstreamTls } from '@osm-ts/driver-api/policy'
 import type { Cluster_TransportSocketMatchSchema as MatchSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { RawBufferSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb.js'
 
 import { type Init, pack } from '../encoding/encode.js'
 import { contentVersion } from '../../resources/encoded-resource.js'
 import type { PolicyReader } from '../policy-reader.js'
+import type { ReplicaPolicy } from '../proxy-view.js'
 
 /** Metadata of endpoints without a sidecar, by which a cluster chooses plaintext for them. */
 export const PLAINTEXT_MATCH = Object.freeze({ plaintext: true })
@@ -17,7 +18,7 @@ export interface PlaintextUpstreams {
 }
 
 /** Reads which upstreams of a proxy may be spoken to in plaintext. */
-export function plaintextUpstreams({ upstreams }: ProxyPart, reader: PolicyReader): PlaintextUpstreams {
+export function plaintextUpstreams({ upstreams }: ReplicaPolicy, reader: PolicyReader): PlaintextUpstreams {
   const ids = reader
     .members(upstreams, 'upstream')
     .list.flatMap(({ part: { id, tls } }) => (tls.mode === 'mesh' && tls.plaintext === true ? [id] : []))

@@ -24,7 +24,7 @@ import { egressSet, gatewayRules } from '../egress/egress-parts.js'
 import { inboundPart } from '../access/inbound.js'
 import { ingressOfInstance } from '../ingress/ingress-of-instance.js'
 import { ingressPart } from '../ingress/ingress.js'
-import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from '../parts/keys.js'
+import { nameKey, networkKey, servicePortKey, sortedUnique, type NamespacedName } from '../parts/keys.js'
 import { trustPart } from '../parts/mesh-parts.js'
 import { dnsPart } from '../routing/names.js'
 import { pluginParts } from './plugins.js'
@@ -63,7 +63,35 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
   compute: (context, proxy) => {
     const frame = context.get(proxyFrame, proxy)
     if (frame === undefined) return undefined
-    const { account, namespace, network } = frame
+    const { account, network } = frame
+    const called = context.get(calledParts, { account, ...(network !== undefined && { network }) })
+    return { ...frame.complete(called), withEndpoints: (endpoints) => frame.complete({ ...called, endpoints }) }
+  },
+})
+
+/** Workloads that may call the same: those of an account, in one network. */
+interface Callers {
+  readonly account: ServiceAccountRef
+  /** Absent for that of the mesh. */
+  readonly network?: string
+}
+
+/** What workloads may call, by the member of their proxy parts. */
+type CalledParts = Readonly<Record<CalledMember, PolicyPart | undefined>>
+type CalledMember = (typeof CALLED_MEMBERS)[number]
+const CALLED_MEMBERS = ['outbound', 'upstreams', 'endpoints', 'egress', 'clientRules'] as const
+
+/** What all replicas of a workload may call is looked up once for them: most of what changes in policies is in here. */
+const calledParts = defineQuery<CatalogState, Callers, CalledParts>({
+  name: 'called-by-account',
+  keyOf: ({ account, network }) => `${nameKey(account)}${networkKey(network)}`,
+  equal: (a, b) => CALLED_MEMBERS.every((member) => samePart(a[member], b[member])),
+  whenEqual: (before, after) => {
+    for (const member of CALLED_MEMBERS) keepPart(before[member], after[member])
+    return before
+  },
+  compute: (context, { account, network }) => {
+    const { namespace } = account
     const scope = context.get(scopeOf, account)
     const egress = context.get(egressSet, account)
     const hasGateways = context.get(gatewayRules, account).length > 0
@@ -76,31 +104,21 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
         ...(hasEgressRoutes[of] && { egressOf: account }),
         ...(of === 'endpoints' && network !== undefined && { network }),
       })
-    const called = {
+    return {
       outbound: set('outbound'),
       upstreams: set('upstream'),
       endpoints: set('endpoints'),
       egress,
       clientRules: context.get(clientRulesPart, account),
     }
-    return { ...frame.complete(called), withEndpoints: (endpoints) => frame.complete({ ...called, endpoints }) }
   },
 })
 
 /** A proxy part without what its workload may call. Its text says all of it: the account is in the identity. */
-interface ProxyFrame {
-  readonly account: ServiceAccountRef
-  readonly namespace: string
-  /** Absent for that of the mesh. */
-  readonly network?: string
-  readonly complete: PartFrame<ProxyPart, CalledParts>['complete']
+interface ProxyFrame extends Callers {
+  readonly complete: PartFrame<ProxyPart, CalledMember>['complete']
   readonly text: string
 }
-
-/** What a workload may call, by the member of its proxy part. */
-type CalledParts = 'outbound' | 'upstreams' | 'endpoints' | 'egress' | 'clientRules'
-
-const CALLED_PARTS: readonly CalledParts[] = ['outbound', 'upstreams', 'endpoints', 'egress', 'clientRules']
 
 /**
  * What changes rarely in a proxy part. Endpoints come and go all the time, and each of them concerns all proxies that may call it: they are to cost
@@ -135,7 +153,7 @@ function buildProxyFrame(context: Context, instance: Instance): ProxyFrame {
   const dns = spec.mode === 'transparent' ? context.get(dnsPart, scope) : undefined
   const served = [...inbound, ...ingress].map(({ part }) => part)
   const plugins = pluginParts(context, instance)
-  const { complete, text } = framePart<ProxyPart, CalledParts>(
+  const { complete, text } = framePart<ProxyPart, CalledMember>(
     {
       kind: 'proxy',
       id: spec.uuid as ProxyUUID, // the schema of the kind demands the form
@@ -161,14 +179,14 @@ function buildProxyFrame(context: Context, instance: Instance): ProxyFrame {
       ...(dns === undefined ? {} : { dns: dns.hash }),
       extensions: plugins.map(({ hash }) => hash),
     },
-    CALLED_PARTS,
+    CALLED_MEMBERS,
     {
       children: [trust, mesh, ...served, dns, ...plugins].filter((part) => part !== undefined),
       origins: { '': [{ object: objectRefOf('WorkloadInstance', metadata) }] },
     },
   )
   const network = spec.network?.name
-  return { account, namespace: metadata.namespace, ...(network !== undefined && { network }), complete, text }
+  return { account, ...(network !== undefined && { network }), complete, text }
 }
 
 function ipFamilies(addresses: readonly string[]): IpFamilies {
