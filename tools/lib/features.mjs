@@ -35,7 +35,7 @@ export function checkFeatures() {
 }
 
 /**
- * Every row names scenarios or tests that exist, or says that there is none yet. A name of the tables of compatibility in the note of a row has to work if
+ * Every row names scenarios or tests that exist, or says that the capability is not supported. A name of the tables of compatibility in the note of a row has to work if
  * and only if the row shows something. Each part of the chart that can be switched on has a row.
  * @param {string} text
  * @param {Known} known
@@ -59,8 +59,11 @@ export function findFeatureFaults(text, { exists, statuses, parts }) {
           `${where}: "${capability}" shows ${tests.length} tests, but ${name} has status ${status} in the tables of compatibility`,
         )
     }
-    if (tests.length > 0 || proof === 'not yet') return wrong
-    return [...wrong, `${where}: "${capability}" names no scenario and no test; write "not yet" if there is none`]
+    if (tests.length > 0 || proof === 'not supported') return wrong
+    return [
+      ...wrong,
+      `${where}: "${capability}" names no scenario and no test; write "not supported" if it is not part of this mesh`,
+    ]
   })
   const missing = parts.filter((part) => !named.has(part))
   return [
