@@ -53,8 +53,6 @@ export const programs = {
   cluster: { entry: 'e2e/cluster/cluster-main.ts', bundle: 'e2e/dist/cluster.mjs' },
   'test-driver': { entry: 'e2e/cluster/driver/driver.ts', bundle: 'e2e/dist/test-driver.mjs' },
   'test-app': { entry: 'e2e/cluster/app/app-main.ts', bundle: 'e2e/dist/test-app.mjs' },
-  'bench-injection-api': { entry: 'e2e/bench/injection-api-main.ts', bundle: 'e2e/dist/bench-injection-api.mjs' },
-  'bench-injection-floor': { entry: 'e2e/bench/injection-floor-main.ts', bundle: 'e2e/dist/bench-injection-floor.mjs' },
   'bench-injection-load': { entry: 'e2e/bench/injection-load-main.ts', bundle: 'e2e/dist/bench-injection-load.mjs' },
   'bench-sidecar-latency-load': {
     entry: 'e2e/bench/sidecar-latency-load-main.ts',
@@ -66,9 +64,7 @@ export const programs = {
   },
   'bench-scale-api': { entry: 'e2e/bench/scale/api-main.ts', bundle: 'e2e/dist/bench-scale-api.mjs' },
   'bench-scale-proxies': { entry: 'e2e/bench/scale/proxies-main.ts', bundle: 'e2e/dist/bench-scale-proxies.mjs' },
-  'bench-scale-floor': { entry: 'e2e/bench/scale/floor-main.ts', bundle: 'e2e/dist/bench-scale-floor.mjs' },
-  'bench-scale-reader': { entry: 'e2e/bench/scale/reader-main.ts', bundle: 'e2e/dist/bench-scale-reader.mjs' },
+  'bench-floor': { entry: 'e2e/bench/floor-main.ts', bundle: 'e2e/dist/bench-floor.mjs' },
   'bench-limits': { entry: 'e2e/bench/limits/limits-main.ts', bundle: 'e2e/dist/bench-limits.mjs' },
   'bench-soak-probe': { entry: 'e2e/bench/soak/probe-main.ts', bundle: 'e2e/dist/bench-soak-probe.mjs' },
-  'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import { GeneratedMesh, manifests } from '@osm-ts/core/testing'
 import { stringify } from 'yaml'
 
 import { type Summary, summarize } from './statistics.js'
@@ -17,7 +18,6 @@ export interface Analyze {
   readonly processor: Summary
 }
 
-const NAMESPACES = 50
 /** Of each service: its account, itself, its routes, who may call it, and its Deployment. */
 const OBJECTS_OF_SERVICE = 5
 /** Has a process say at its end what it took. */
@@ -32,11 +32,17 @@ export async function measureAnalyze(options: {
 }): Promise<Analyze> {
   const run = promisify(execFile)
   const folder = mkdtempSync(join(tmpdir(), 'osm-bench-analyze-'))
-  const services = options.objects / OBJECTS_OF_SERVICE
+  const mesh = new GeneratedMesh({
+    services: options.objects / OBJECTS_OF_SERVICE,
+    namespaces: 50,
+    calls: 1,
+    serviceName: (index) => `app-${index}`,
+    namespaceName: (index) => `namespace-${index}`,
+  })
   const [wall, processor]: [number[], number[]] = [[], []]
   try {
-    for (let index = 0; index < services; index += 1)
-      writeFileSync(join(folder, `service-${index}.yaml`), serviceFile(index, services))
+    for (let index = 0; index < mesh.shape.services; index += 1)
+      writeFileSync(join(folder, `service-${index}.yaml`), serviceFile(mesh, index))
     // The first reads the program from the disk.
     for (let n = 0; n <= options.rounds; n += 1) {
       const start = performance.now()
@@ -59,14 +65,9 @@ export async function measureAnalyze(options: {
   return { objects: options.objects, wall: summarize(wall), processor: summarize(processor) }
 }
 
-function serviceFile(index: number, services: number): string {
-  const place = (of: number): { readonly name: string; readonly namespace: string } => ({
-    name: `app-${of}`,
-    namespace: `namespace-${of % NAMESPACES}`,
-  })
-  const metadata = place(index)
-  const account = (of: number): object => ({ kind: 'ServiceAccount', ...place(of) })
-  const labels = { app: metadata.name }
+function serviceFile(mesh: GeneratedMesh, index: number): string {
+  const place = mesh.place(index)
+  const labels = { app: place.name }
   const container = {
     name: 'app',
     image: 'app',
@@ -74,41 +75,14 @@ function serviceFile(index: number, services: number): string {
     readinessProbe: { httpGet: { path: '/', port: 8080 } },
   }
   const objects = [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata,
-      spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
-    },
-    {
-      apiVersion: 'specs.smi-spec.io/v1alpha4',
-      kind: 'HTTPRouteGroup',
-      metadata,
-      spec: { matches: [{ name: 'all', pathRegex: `/${metadata.name}/.*`, methods: ['GET'] }] },
-    },
-    {
-      apiVersion: 'access.smi-spec.io/v1alpha3',
-      kind: 'TrafficTarget',
-      metadata,
-      spec: {
-        destination: account(index),
-        rules: [{ kind: 'HTTPRouteGroup', name: metadata.name, matches: ['all'] }],
-        sources: [account((index + 1) % services)],
-      },
-    },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata,
-      spec: {
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: { serviceAccountName: metadata.name, containers: [container] },
-        },
-      },
-    },
+    manifests.account(place),
+    manifests.service(place, { targetPort: 'http' }),
+    manifests.routeGroup(place, [{ name: 'all', pathRegex: `/${place.name}/.*`, methods: ['GET'] }]),
+    manifests.trafficTarget(place, mesh.callersOf(index), { name: place.name, matches: ['all'] }),
+    manifests.manifest('apps/v1', 'Deployment', place, {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { serviceAccountName: place.name, containers: [container] } },
+    }),
   ]
   // As people write them: YAML, which takes longer to read than JSON.
   return objects.map((object) => stringify(object)).join('---\n')

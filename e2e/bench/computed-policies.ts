@@ -5,7 +5,6 @@ import {
   SnapshotBuilder,
   SnapshotEndpointsProvider,
   parseMeshDomains,
-  readObjects,
   resolveMeshConfig,
   type ProxyKey,
 } from '@osm-ts/core'
@@ -105,14 +104,6 @@ export class ComputedPolicies {
     this.#endpoints.set(hash, part)
     for (const child of children) this.#remember(child)
   }
-}
-
-/** The objects of a generated text, which must have no fault. */
-export function readGenerated(text: string, writtenBy: 'user' | 'runtime' = 'user'): readonly MeshObject[] {
-  const { objects, problems } = readObjects(text, { writtenBy })
-  const [problem] = problems
-  if (problem !== undefined) throw new Error(`the generated mesh is wrong: ${problem.message}`)
-  return objects
 }
 
 /** Every resource of a proxy, of all types. */

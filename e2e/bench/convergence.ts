@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { create, toBinary } from '@bufbuild/protobuf'
+import { fromBinary } from '@bufbuild/protobuf'
 import { type ControllerOptions, startController } from '@osm-ts/controller'
 import {
   createLogger,
@@ -14,18 +14,15 @@ import {
   YamlFolderSource,
 } from '@osm-ts/core'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
-import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
-import {
-  DeltaDiscoveryResponseSchema,
-  ResourceSchema,
-} from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
+import { DeltaDiscoveryResponseSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
+import { stringify } from 'yaml'
 
-import { ENDPOINTS } from './references.js'
-import { Clients } from './clients.js'
-import { FloorServer } from './floor-server.js'
+import { BaselineServer } from './baseline-server.js'
 import { startIssuer } from './issuer.js'
 import { freePort } from './local-api.js'
-import { generateMesh } from './mesh.js'
+import { generateHubMesh } from './mesh.js'
+import { ENDPOINTS, SECRET } from './references.js'
+import { Proxies, type Reached, type RecordedAnswers } from './scale/proxies.js'
 import { type Summary, round, summarize } from './statistics.js'
 
 /** From the change of a file to the last acknowledgement. */
@@ -38,7 +35,7 @@ export interface Convergence {
   readonly floor: Summary
   /** Of the medians. */
   readonly ratio: number
-  /** Bytes of resources that one client acknowledged while it started. */
+  /** Bytes of resources that one client acknowledged while it started, certificates aside. */
   readonly octetsPerClient: number
   /** From the first connection to the last acknowledgement of a client that starts. */
   readonly connectMs: number
@@ -50,8 +47,8 @@ export interface ConvergenceOptions {
   readonly services: number
   readonly rounds: number
   readonly warmUp: number
-  /** Bundle of clients-main.ts. */
-  readonly clientsProgram: string
+  /** Bundles of simulated proxies and of the floor. */
+  readonly programs: { readonly proxies: string; readonly floor: string }
   /** Drivers that the controller is to load and start beside Envoy's, with what MeshConfig says of them. */
   readonly others?: {
     readonly drivers: NonNullable<ControllerOptions['otherDrivers']>
@@ -60,7 +57,6 @@ export interface ConvergenceOptions {
 }
 
 const SERVER_NAME = 'ads.cluster.local'
-const HUB = 'hub/hub|8080'
 const TIMEOUT_MS = 60_000
 
 /** Measures {@link Convergence}: the product and the floor in one run, in turns. */
@@ -68,19 +64,16 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
   const folder = await mkdtemp(join(tmpdir(), 'osm-bench-'))
   const instances = `${folder}-instances`
   const abort = new AbortController()
-  const product = new Clients(options.clientsProgram)
-  const floorClients = new Clients(options.clientsProgram)
+  const { programs, clients } = options
+  const product = await Proxies.start(programs.proxies)
+  const floorProxies = await Proxies.start(programs.proxies)
+  const floor = await BaselineServer.start(programs.floor)
   try {
-    const mesh = generateMesh({
-      services: options.services,
-      proxies: options.clients,
-      calls: 5,
-      everyoneCallsHub: true,
-    })
-    await writeFile(join(folder, 'policy.yaml'), mesh.policy)
-    await writeFile(join(folder, 'hub.yaml'), mesh.movable(0))
+    const mesh = generateHubMesh({ services: options.services, proxies: clients, everyoneCallsHub: true })
+    await writeFile(join(folder, 'policy.yaml'), textOf(mesh.policy))
+    await writeFile(join(folder, 'hub.yaml'), textOf([mesh.movable(0)]))
     await mkdir(instances)
-    await writeFile(join(instances, 'instances.yaml'), mesh.instances)
+    await writeFile(join(instances, 'instances.yaml'), textOf(mesh.instances))
 
     const { provider, issuer, domains, roots } = await startIssuer(abort.signal)
     const port = await freePort()
@@ -109,27 +102,22 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
       signal: abort.signal,
     })
     const proxies = await Promise.all(
-      mesh.proxies.map(async ({ uuid, account }) => {
+      mesh.proxies.map(async ({ uuid, account }, index) => {
         const certificate = await issuer.issueCertificate(
           { kind: 'proxy', uuid, serviceAccount: account },
           { keep: false },
         )
-        return { nodeId: certificate.commonName, chain: certificate.chain, privateKey: certificate.privateKey() }
+        return { index, nodeId: certificate.commonName, chain: certificate.chain, privateKey: certificate.privateKey() }
       }),
     )
 
-    const octets = product.countOctets()
-    const connectStart = process.hrtime.bigint()
-    const started = product.lastOf(
-      proxies.length,
-      connectStart,
-      ({ of, names }) => of === ENDPOINTS && names.includes(HUB),
-      TIMEOUT_MS,
-    )
-    product.connect({ server: { target: `127.0.0.1:${port}`, serverName: SERVER_NAME, roots }, proxies })
-    const connectMs = await started
+    const nodeIds = proxies.map(({ nodeId }) => nodeId)
+    const connect = { serverName: SERVER_NAME, roots }
+    const connected = await product.connect({ ...connect, port }, proxies, TIMEOUT_MS, {
+      record: proxies.map(({ index }) => index),
+    })
     await product.quiet(1000)
-    const octetsPerClient = octets() / proxies.length
+    const answers = await product.recorded()
 
     const server = await issuer.issueCertificate({
       kind: 'control-plane',
@@ -137,37 +125,37 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
       dnsNames: [],
       ipAddresses: ['127.0.0.1'],
     })
-    const floor = await FloorServer.start({ chain: server.chain, privateKey: server.privateKey(), clientRoots: roots })
-    floorClients.connect({ server: { target: `127.0.0.1:${floor.port}`, serverName: SERVER_NAME, roots }, proxies })
-    while (floor.server.streams < proxies.length) await new Promise((resolve) => setTimeout(resolve, 20))
+    for (const [index, types] of answers) await floor.answer(nodeIds.slice(index, index + 1), types)
+    const key = { chain: server.chain, privateKey: server.privateKey(), clientRoots: roots }
+    await floorProxies.connect({ ...connect, port: await floor.listen(key) }, proxies, TIMEOUT_MS)
 
     const changes: number[] = []
     const floors: number[] = []
     for (let n = 1; n <= options.warmUp + options.rounds; n += 1) {
-      const changed = await change(product, folder, mesh.movable(n), proxies.length)
+      const hub = { typeUrl: ENDPOINTS, name: 'hub/hub|8080', count: clients }
+      const changed = await product.reached(hub, await moveOf(folder, textOf([mesh.movable(n)])), TIMEOUT_MS)
       await product.quiet(30)
-      const pushed = await push(floorClients, floor.server, n, proxies.length)
+      const pushed = await floorProxies.reached(hub, () => floor.push(nodeIds, changed.message), TIMEOUT_MS)
       if (n <= options.warmUp) continue
-      changes.push(changed)
-      floors.push(pushed)
+      changes.push(lastOf(changed))
+      floors.push(lastOf(pushed))
     }
-    floor.server.close()
     abort.abort()
     await controller.stopped
     provider.close()
     const [changed, bare] = [summarize(changes), summarize(floors)]
     return {
-      clients: options.clients,
+      clients,
       services: options.services,
       change: changed,
       floor: bare,
       ratio: round(changed.p50 / bare.p50),
-      octetsPerClient: Math.round(octetsPerClient),
-      connectMs: round(connectMs),
+      octetsPerClient: Math.round(resourceOctetsOf(answers) / clients),
+      connectMs: round(Math.max(...connected)),
     }
   } finally {
     abort.abort()
-    await Promise.all([product.close(), floorClients.close()])
+    await Promise.all([product.close(), floorProxies.close(), floor.close()])
     for (const each of [folder, instances]) await rm(each, { recursive: true, force: true })
   }
 }
@@ -177,53 +165,27 @@ function presetWith(sidecarDrivers: NonNullable<ConvergenceOptions['others']>['s
   return { ...standalonePreset, sidecar: { ...standalonePreset.sidecar, sidecarDrivers } }
 }
 
-/** Moves the endpoint and waits for the last proxy. Renamed into place: editors do so, and no half of it can be read. */
-async function change(clients: Clients, folder: string, text: string, count: number): Promise<number> {
+/** Prepares a move of the endpoint, and gives what does it. Renamed into place: editors do so, and no half of it can be read. */
+async function moveOf(folder: string, text: string): Promise<() => Promise<bigint>> {
   const aside = join(tmpdir(), `osm-bench-hub-${process.pid}.yaml`)
   await writeFile(aside, text)
-  const start = process.hrtime.bigint()
-  const last = clients.lastOf(count, start, ({ of, names }) => of === ENDPOINTS && names.includes(HUB), TIMEOUT_MS)
-  await rename(aside, join(folder, 'hub.yaml'))
-  return last
+  return async () => {
+    const at = process.hrtime.bigint()
+    await rename(aside, join(folder, 'hub.yaml'))
+    return at
+  }
 }
 
-/** Lets the bare server write an assignment of the same form to all clients. */
-async function push(clients: Clients, server: FloorServer, n: number, count: number): Promise<number> {
-  const value = toBinary(ClusterLoadAssignmentSchema, assignment(n))
-  const response = create(DeltaDiscoveryResponseSchema, {
-    typeUrl: ENDPOINTS,
-    nonce: String(n),
-    resources: [create(ResourceSchema, { name: HUB, version: String(n), resource: { typeUrl: ENDPOINTS, value } })],
-  })
-  const start = process.hrtime.bigint()
-  const last = clients.lastOf(count, start, ({ of }) => of === ENDPOINTS, TIMEOUT_MS)
-  server.push(Buffer.from(toBinary(DeltaDiscoveryResponseSchema, response)))
-  return last
+function lastOf({ times }: Reached): number {
+  return Math.max(...times)
 }
 
-function assignment(n: number) {
-  const address = `10.200.${(n >> 8) & 255}.${n & 255}`
-  return create(ClusterLoadAssignmentSchema, {
-    clusterName: HUB,
-    endpoints: [
-      {
-        lbEndpoints: [
-          {
-            hostIdentifier: {
-              case: 'endpoint',
-              value: {
-                address: {
-                  address: {
-                    case: 'socketAddress',
-                    value: { address, portSpecifier: { case: 'portValue', value: 8080 } },
-                  },
-                },
-              },
-            },
-            loadBalancingWeight: 1,
-          },
-        ],
-      },
-    ],
-  })
+function textOf(manifests: readonly object[]): string {
+  return manifests.map((each) => stringify(each)).join('---\n')
+}
+
+function resourceOctetsOf(answers: RecordedAnswers): number {
+  const messages = answers.flatMap(([, types]) => types.flatMap(([type, each]) => (type === SECRET ? [] : each)))
+  const resources = messages.flatMap((message) => fromBinary(DeltaDiscoveryResponseSchema, message).resources)
+  return resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
 }

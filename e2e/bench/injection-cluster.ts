@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { get } from 'node:https'
 
-import {
-  apiVersionOf,
-  customResourceDefinitions,
-  type KubernetesManifest,
-  type ResourceType,
-  resourceTypes,
-} from '@osm-ts/kubernetes'
+import { manifests } from '@osm-ts/core/testing'
+import { apiVersionOf, type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import { parse } from 'yaml'
 
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'
-import { BENCH_NAMESPACE, benchPod, meshConfigSpec } from './injection-pods.js'
+import { defineKinds } from '../api/support/definitions.js'
+import { createObjects } from './kubernetes-cluster.js'
+import { BENCH_NAMESPACE, benchPod, injectedNamespace, meshConfigSpec } from './injection-pods.js'
 import { InjectorProgram } from './injection-program.js'
 import { round } from './statistics.js'
 
@@ -42,17 +39,7 @@ export async function measureClusterInjection(options: ClusterInjectionOptions):
   try {
     await prepare(server, end.signal)
     const { address, kubeconfigPath } = server.description
-    const injector = await InjectorProgram.start(options.injector, [
-      `--kubeconfig=${kubeconfigPath}`,
-      '--mesh-name=osm',
-      `--osm-namespace=${OSM_NAMESPACE}`,
-      `--bind-address=${address}`,
-      '--webhook-port=0',
-      '--health-port=0',
-      // As many as it can.
-      '--secret-rate=0',
-      '--namespace-secret-rate=0',
-    ])
+    const injector = await InjectorProgram.start(options.injector, { kubeconfig: kubeconfigPath, address })
     try {
       await register(server, injector, end.signal)
       return await measure(server, options, end.signal)
@@ -67,27 +54,10 @@ export async function measureClusterInjection(options: ClusterInjectionOptions):
 
 /** What a mesh needs that no one of its control plane but the injector runs of. */
 async function prepare({ client: { api } }: OwnApiServer, signal: AbortSignal): Promise<void> {
-  for (const definition of customResourceDefinitions())
-    await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'bench', force: true, signal })
-  const create = creator(api, signal)
-  await create(resourceTypes.Namespace, { name: OSM_NAMESPACE })
-  await create(resourceTypes.Namespace, {
-    name: BENCH_NAMESPACE,
-    labels: { 'openservicemesh.io/monitored-by': 'osm' },
-    annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
-  })
-  await create(resourceTypes.ServiceAccount, { name: 'books', namespace: BENCH_NAMESPACE })
-  const config = { name: 'osm-mesh-config', namespace: OSM_NAMESPACE }
-  // A definition takes a moment to be served.
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await create(resourceTypes.MeshConfig, config, { spec: meshConfigSpec })
-      return
-    } catch (error) {
-      if (attempt === 50) throw error
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    }
-  }
+  await defineKinds(api, signal)
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OSM_NAMESPACE } }
+  const books = manifests.account({ namespace: BENCH_NAMESPACE, name: 'books' })
+  await createObjects(api, [namespace, injectedNamespace, books, manifests.meshConfig(meshConfigSpec)], signal)
 }
 
 /** The webhook and the Service behind which the API server finds it. */
@@ -96,23 +66,27 @@ async function register(
   injector: InjectorProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const create = creator(api, signal)
   const place = { name: 'osm-injector', namespace: OSM_NAMESPACE }
-  const ports = [{ name: 'webhook', port: 9090, targetPort: injector.webhookPort, protocol: 'TCP' }]
-  await create(resourceTypes.Service, place, { spec: { ports } })
-  const slice = { ...place, labels: { 'kubernetes.io/service-name': place.name } }
-  await create(resourceTypes.EndpointSlice, slice, {
-    addressType: 'IPv4',
-    endpoints: [{ addresses: [description.address], conditions: { ready: true } }],
-    ports: [{ name: 'webhook', port: injector.webhookPort, protocol: 'TCP' }],
-  })
+  const targetPort = injector.webhookPort
   const secret = { namespace: OSM_NAMESPACE, name: 'osm-ca-bundle-control-plane' }
   const root = await api.get(resourceTypes.Secret, secret, signal)
   const { 'ca.crt': caBundle } = root?.data as Readonly<Record<string, string>>
-  await create(
-    resourceTypes.MutatingWebhookConfiguration,
-    { name: 'osm-webhook-osm' },
+  const objects = [
+    manifests.manifest('v1', 'Service', place, {
+      ports: [{ name: 'webhook', port: 9090, targetPort, protocol: 'TCP' }],
+    }),
     {
+      apiVersion: apiVersionOf(resourceTypes.EndpointSlice),
+      kind: 'EndpointSlice',
+      metadata: { ...place, labels: { 'kubernetes.io/service-name': place.name } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: [description.address], conditions: { ready: true } }],
+      ports: [{ name: 'webhook', port: targetPort, protocol: 'TCP' }],
+    },
+    {
+      apiVersion: apiVersionOf(resourceTypes.MutatingWebhookConfiguration),
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name: 'osm-webhook-osm' },
       webhooks: [
         {
           name: WEBHOOK,
@@ -125,7 +99,8 @@ async function register(
         },
       ],
     },
-  )
+  ]
+  await createObjects(api, objects, signal)
 }
 
 async function measure(
@@ -194,11 +169,5 @@ async function histogram({ description }: OwnApiServer): Promise<(bound: string)
   return (bound) => {
     const counts = lines.filter((line) => line.includes(`le="${bound}"`)).map((line) => Number(line.split(' ').at(-1)))
     return counts.reduce((sum, count) => sum + count, 0)
-  }
-}
-
-function creator(api: OwnApiServer['client']['api'], signal: AbortSignal) {
-  return async (type: ResourceType, metadata: KubernetesManifest['metadata'], rest: object = {}): Promise<void> => {
-    await api.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }, { signal })
   }
 }

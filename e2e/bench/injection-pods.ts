@@ -1,5 +1,18 @@
+import type { KubernetesManifest } from '@osm-ts/kubernetes'
+
 /** Namespace of the pods that are checked. */
 export const BENCH_NAMESPACE = 'shop'
+
+/** The namespace itself, whose pods get sidecars. */
+export const injectedNamespace: KubernetesManifest = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: {
+    name: BENCH_NAMESPACE,
+    labels: { 'openservicemesh.io/monitored-by': 'osm' },
+    annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
+  },
+}
 
 /** MeshConfig of the mesh under test. */
 export const meshConfigSpec = {

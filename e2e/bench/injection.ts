@@ -1,14 +1,17 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 
-import { InjectionFloor } from './injection-floor.js'
+import { manifests } from '@osm-ts/core/testing'
+
+import { BaselineServer, type ServerKey } from './baseline-server.js'
 import { type LoadOptions, type LoadResult, runLoad } from './injection-load.js'
+import { BENCH_NAMESPACE, injectedNamespace, meshConfigSpec } from './injection-pods.js'
 import { InjectorProgram } from './injection-program.js'
+import { startIssuer } from './issuer.js'
 import { kubeconfigFor } from './local-api.js'
+import { MeshApi } from './scale/api.js'
+import { cpuSecondsOf, residentMiBOf } from './scale/process-figures.js'
 import { round, type Summary, summarize } from './statistics.js'
 
 /** How long and with what the injector is measured. */
@@ -33,7 +36,7 @@ export interface InjectionResult {
   readonly closedLoop: ClosedLoop
   readonly openLoop: readonly OpenLoop[]
   readonly residentMiB: number
-  /** The same load on a server that reads no pod and issues nothing, see injection-floor-main.ts. */
+  /** The same load on a server that reads no pod and issues nothing, see floor-reviews.ts. */
   readonly floor: { readonly closedLoop: ClosedLoop; readonly openLoop: readonly OpenLoop[] }
   /** What injection costs by what the floor does; latencies are those of a hundred a second. */
   readonly ratio: { readonly processorTime: number; readonly p50: number; readonly p99: number }
@@ -59,10 +62,12 @@ interface Measured {
   readonly serverName: string
   /** PEM. */
   readonly ca: string
-  readonly cpuSeconds: () => Promise<number>
+  readonly pid: number
 }
 
 const CONNECTIONS = 8
+/** Of the floor, as its certificate has it. */
+const FLOOR_NAME = 'floor.osm-system.svc'
 /** Of these the floor is asked as well. */
 const COMPARED_RATE = 100
 const RATES: readonly number[] = [50, COMPARED_RATE, 500]
@@ -74,22 +79,13 @@ const RATES: readonly number[] = [50, COMPARED_RATE, 500]
 export async function measureInjection(options: InjectionOptions): Promise<InjectionResult> {
   const { programs, warmUpSeconds: warmUp } = options
   const folder = mkdtempSync(join(tmpdir(), 'osm-injection-'))
-  const api = spawn(process.execPath, [programs.api], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const api = await MeshApi.start(programs.api)
   try {
-    const [url] = (await once(createInterface({ input: api.stdout }), 'line')) as [string]
+    await api.put([injectedNamespace, manifests.meshConfig(meshConfigSpec)])
+    await api.forgetSecrets(BENCH_NAMESPACE)
     const kubeconfig = join(folder, 'kubeconfig')
-    writeFileSync(kubeconfig, kubeconfigFor(url))
-    const injector = await InjectorProgram.start(programs.injector, [
-      `--kubeconfig=${kubeconfig}`,
-      '--mesh-name=osm',
-      '--osm-namespace=osm-system',
-      '--bind-address=127.0.0.1',
-      '--webhook-port=0',
-      '--health-port=0',
-      // As many as it can.
-      '--secret-rate=0',
-      '--namespace-secret-rate=0',
-    ])
+    writeFileSync(kubeconfig, kubeconfigFor(api.url))
+    const injector = await InjectorProgram.start(programs.injector, { kubeconfig, address: '127.0.0.1' })
     let product
     try {
       product = {
@@ -97,18 +93,18 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
           {
             url: `https://127.0.0.1:${injector.webhookPort}/mutate-pod-creation`,
             serverName: 'osm-injector.osm-system.svc',
-            ca: await rootOf(url),
-            cpuSeconds: () => injector.cpuSeconds(),
+            ca: await rootOf(api.url),
+            pid: injector.pid,
           },
           options,
           RATES,
         )),
-        residentMiB: round(await injector.residentMiB()),
+        residentMiB: round(await residentMiBOf(injector.pid)),
       }
     } finally {
       await injector.stop()
     }
-    const floor = await measureFloor(url, options)
+    const floor = await measureFloor(api.url, options)
     const [ours, bare] = [comparedLatency(product.openLoop), comparedLatency(floor.openLoop)]
     return {
       measured: {
@@ -127,32 +123,39 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
       },
     }
   } finally {
-    api.stdin.end()
-    await once(api, 'exit')
+    await api.close()
     rmSync(folder, { recursive: true })
   }
 }
 
 async function measureFloor(api: string, options: InjectionOptions): Promise<InjectionResult['floor']> {
-  const floor = await InjectionFloor.start(options.programs.floor, api)
+  const floor = await BaselineServer.start(options.programs.floor)
   try {
+    const key = await floorKey()
+    const port = await floor.listenForReviews(key, api, BENCH_NAMESPACE)
     return await measure(
-      {
-        url: `https://127.0.0.1:${floor.port}/`,
-        serverName: InjectionFloor.serverName,
-        ca: floor.ca,
-        cpuSeconds: () => floor.cpuSeconds(),
-      },
+      { url: `https://127.0.0.1:${port}/`, serverName: FLOOR_NAME, ca: key.clientRoots, pid: floor.pid },
       options,
       [COMPARED_RATE],
     )
   } finally {
-    await floor.stop()
+    await floor.close()
   }
 }
 
+/** The roots verify its certificate. */
+async function floorKey(): Promise<ServerKey> {
+  const end = new AbortController()
+  const { issuer, provider, roots } = await startIssuer(end.signal)
+  const names = { dnsNames: [FLOOR_NAME], ipAddresses: [] }
+  const issued = await issuer.issueCertificate({ kind: 'control-plane', name: 'floor', ...names }, { keep: false })
+  end.abort()
+  provider.close()
+  return { chain: issued.chain, privateKey: issued.privateKey(), clientRoots: roots }
+}
+
 async function measure(
-  { cpuSeconds, ...target }: Measured,
+  { pid, ...target }: Measured,
   { programs, warmUpSeconds, closedSeconds, openSeconds }: InjectionOptions,
   rates: readonly number[],
 ): Promise<{ readonly closedLoop: ClosedLoop; readonly openLoop: readonly OpenLoop[] }> {
@@ -163,9 +166,9 @@ async function measure(
     return result
   }
   await closedLoop(warmUpSeconds.server)
-  const cpuBefore = await cpuSeconds()
+  const cpuBefore = await cpuSecondsOf(pid)
   const closed = await closedLoop(closedSeconds)
-  const cpu = (await cpuSeconds()) - cpuBefore
+  const cpu = (await cpuSecondsOf(pid)) - cpuBefore
   const open = await run({ kind: 'open', seconds: openSeconds, rates, warmUpSeconds })
   return {
     closedLoop: {

@@ -1,4 +1,5 @@
 import { parseProxyUUID } from '@osm-ts/core'
+import { manifests, type Place } from '@osm-ts/core/testing'
 import {
   apiVersionOf,
   type KubernetesApi,
@@ -10,110 +11,100 @@ import type { ProxyUUID } from '@osm-ts/driver-api'
 
 import { each } from './each.js'
 
-/** How large a cluster is. Pods and services spread evenly over the namespaces. */
-export interface ClusterSize {
-  readonly pods: number
-  readonly services: number
-  readonly namespaces: number
+/** A pod of a workload, which has the name of its service and account. Its number differs for each pod of a cluster; its proxy UUID ends with it. */
+export interface NumberedPod extends Place {
+  readonly index: number
 }
 
-/** Requests under way at a time while the cluster is made. */
-const WRITERS = 24
+/** Requests under way at a time while objects are created. */
+export const WRITERS = 24
 
-/** The namespace of that number. */
-export function namespaceName(index: number): string {
-  return `team-${index}`
+/** The type of an object of which a mesh consists. */
+export function typeOf({ kind }: KubernetesManifest): ResourceType {
+  return resourceTypes[kind as keyof typeof resourceTypes]
 }
 
-/** The service of that number. */
-function serviceName(index: number): string {
-  return `svc-${index}`
-}
-
-/** Makes namespaces of a mesh with services, accounts, pods that run, and the slices that a controller would write. */
-export async function createCluster(api: KubernetesApi, size: ClusterSize, signal: AbortSignal): Promise<void> {
-  const create = async (type: ResourceType, metadata: KubernetesManifest['metadata'], rest: object = {}) => {
-    await api.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }, { signal })
-  }
-  await each(numbers(size.namespaces), WRITERS, (index) =>
-    create(resourceTypes.Namespace, {
-      name: namespaceName(index),
-      labels: { 'openservicemesh.io/monitored-by': 'osm' },
-    }),
-  )
-  await each(numbers(size.services), WRITERS, async (index) => {
-    const place = { name: serviceName(index), namespace: namespaceName(index % size.namespaces) }
-    await create(resourceTypes.ServiceAccount, place)
-    await create(resourceTypes.Service, place, {
-      spec: {
-        clusterIP: 'None',
-        selector: { app: place.name },
-        ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }],
-      },
+/** Creates namespaces, and then everything in them. Pods get their status as well. */
+export async function createObjects(
+  api: KubernetesApi,
+  objects: readonly KubernetesManifest[],
+  signal: AbortSignal,
+): Promise<void> {
+  const isNamespace = ({ kind }: KubernetesManifest): boolean => kind === 'Namespace'
+  for (const list of [objects.filter(isNamespace), objects.filter((object) => !isNamespace(object))])
+    await each(list, WRITERS, async ({ status, ...object }) => {
+      const type = typeOf(object)
+      await api.create(type, { ...object, apiVersion: apiVersionOf(type) }, { signal, answer: 'metadata' })
+      if (status === undefined) return
+      const { namespace = '', name } = object.metadata
+      await api.mergePatch(type, { namespace, name }, { status }, { subresource: 'status', signal })
     })
-  })
-  await each(numbers(size.pods), WRITERS, async (index) => {
-    const service = index % size.services
-    const place = { app: serviceName(service), namespace: namespaceName(service % size.namespaces) }
-    const { metadata, spec, status } = meshedPod({ ...place, index, address: addressOf(index) })
-    await create(resourceTypes.Pod, metadata, { spec })
-    const name = { namespace: metadata.namespace, name: metadata.name }
-    await api.mergePatch(resourceTypes.Pod, name, { status }, { subresource: 'status', signal })
-  })
-  await each(numbers(size.services), WRITERS, async (index) => {
-    const name = serviceName(index)
-    const endpoints = podsOf(index, size).map((pod) => ({
-      addresses: [addressOf(pod)],
-      conditions: { ready: true, serving: true, terminating: false },
-      targetRef: { kind: 'Pod', name: `${name}-${pod}`, namespace: namespaceName(index % size.namespaces) },
-      nodeName: `node-${pod % 100}`,
-      zone: `zone-${pod % 3}`,
-    }))
-    await create(
-      resourceTypes.EndpointSlice,
-      {
-        name: `${name}-x`,
-        namespace: namespaceName(index % size.namespaces),
-        labels: { 'kubernetes.io/service-name': name },
-      },
-      { addressType: 'IPv4', endpoints, ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] },
-    )
-  })
 }
 
-function podsOf(service: number, { pods, services }: ClusterSize): readonly number[] {
-  return Array.from({ length: Math.ceil((pods - service) / services) }, (_, replica) => service + replica * services)
+/** Creates a namespace of the mesh. */
+export function meshedNamespace(name: string): KubernetesManifest {
+  const labels = { 'openservicemesh.io/monitored-by': 'osm', 'kubernetes.io/metadata.name': name }
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
+}
+
+/** A service with all that belongs to it, which no one may call yet. */
+export function serviceObjects(
+  { namespace, name }: Place,
+  pods: readonly NumberedPod[],
+  clusterIP: string,
+): readonly KubernetesManifest[] {
+  const place = { namespace, name }
+  return [
+    manifests.account(place),
+    manifests.service(place, { targetPort: 'http', protocol: 'TCP' }, { clusterIP }),
+    ...pods.map((pod) => meshedPod(pod)),
+    endpointSlice(place, pods),
+  ]
+}
+
+/** Where the pods of a service are. */
+export function endpointSlice({ namespace, name }: Place, pods: readonly NumberedPod[]): KubernetesManifest {
+  return {
+    apiVersion: apiVersionOf(resourceTypes.EndpointSlice),
+    kind: 'EndpointSlice',
+    metadata: { name: `${name}-x`, namespace, labels: { 'kubernetes.io/service-name': name } },
+    addressType: 'IPv4',
+    endpoints: pods.map(({ index }) => ({
+      addresses: [addressOf(index)],
+      conditions: { ready: true, serving: true, terminating: false },
+      targetRef: { kind: 'Pod', name: `${name}-${index}`, namespace },
+      nodeName: `node-${index % 100}`,
+      zone: `zone-${index % 3}`,
+    })),
+    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+  }
 }
 
 /** UUID of the proxy of a pod. */
 export function proxyUuidOf(index: number): ProxyUUID {
-  return parseProxyUUID(`00000000-0000-4000-8000-${String(index).padStart(12, '0')}`)
+  return parseProxyUUID(manifests.uuidOfIndex(index))
 }
 
 /** Address of a pod. */
-export function addressOf(pod: number): string {
+function addressOf(pod: number): string {
   return `10.${1 + Math.floor(pod / 60_000)}.${Math.floor(pod / 250) % 240}.${1 + (pod % 250)}`
 }
 
-/** Which pod is made. */
-export interface MeshedPodOptions {
-  /** Its label `app` and its service account. */
-  readonly app: string
-  readonly namespace: string
-  /** Differs for each pod of a cluster; its proxy UUID ends with it. */
-  readonly index: number
-  readonly address: string
-}
-
-/** A pod with a sidecar, as large as those of real clusters are. */
-export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) {
+/** A pod with a sidecar that runs, as large as those of real clusters are. */
+export function meshedPod(
+  { namespace, name: app, index }: NumberedPod,
+  annotations: Readonly<Record<string, string>> = {},
+): KubernetesManifest & { readonly spec: object; readonly status: object } {
   const env = Array.from({ length: 20 }, (_, number) => ({
     name: `SETTING_${number}`,
     value: `the value of setting ${number} of ${app}`,
   }))
   const probe = { httpGet: { path: '/osm-readiness-probe', port: 15902 }, periodSeconds: 10 }
   const resources = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '1', memory: '256Mi' } }
+  const podIP = addressOf(index)
   return {
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: {
       name: `${app}-${index}`,
       namespace,
@@ -128,6 +119,7 @@ export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) 
         'prometheus.io/scrape': 'true',
         'prometheus.io/port': '15010',
         'prometheus.io/path': '/stats/prometheus',
+        ...annotations,
       },
     },
     spec: {
@@ -154,8 +146,8 @@ export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) 
     },
     status: {
       phase: 'Running',
-      podIP: address,
-      podIPs: [{ ip: address }],
+      podIP,
+      podIPs: [{ ip: podIP }],
       conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
         type,
         status: 'True',
@@ -163,8 +155,4 @@ export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) 
       })),
     },
   }
-}
-
-function numbers(count: number): Iterable<number> {
-  return Array.from({ length: count }).keys()
 }

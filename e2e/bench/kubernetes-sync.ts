@@ -3,17 +3,26 @@ import { setMaxListeners } from 'node:events'
 import { SnapshotFeed, systemClock } from '@osm-ts/core'
 import {
   createInformer,
-  customResourceDefinitions,
   type KubernetesApi,
+  type KubernetesManifest,
   KubernetesSource,
   resourceTypes,
 } from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
+import { GeneratedMesh } from '@osm-ts/core/testing'
 import { Deduplicator, podInformer, PodReader, ProbeBindingsReader } from '@osm-ts/kubernetes/testing'
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'
-import { createCluster, namespaceName, type ClusterSize } from './kubernetes-cluster.js'
+import { defineKinds } from '../api/support/definitions.js'
+import { createObjects, meshedNamespace, serviceObjects } from './kubernetes-cluster.js'
 import { round, summarize, type Summary } from './statistics.js'
+
+/** How large a cluster is. Pods and services spread evenly over the namespaces. */
+interface ClusterSize {
+  readonly pods: number
+  readonly services: number
+  readonly namespaces: number
+}
 
 /** How large the cluster is, and how often it is read. */
 export interface SyncSize extends ClusterSize {
@@ -56,9 +65,8 @@ export async function measureKubernetesSync(size: SyncSize): Promise<SyncFigures
 }
 
 async function measure({ client: { api } }: OwnApiServer, size: SyncSize, signal: AbortSignal): Promise<SyncFigures> {
-  for (const definition of customResourceDefinitions())
-    await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'bench', force: true, signal })
-  await createCluster(api, size, signal)
+  await defineKinds(api, signal)
+  await createObjects(api, clusterObjects(size), signal)
   const times: number[] = []
   for (let index = 0; index < size.rounds; index += 1) times.push(await timeSync(api, size))
   return {
@@ -70,6 +78,21 @@ async function measure({ client: { api } }: OwnApiServer, size: SyncSize, signal
     totalBytesPerPod: Math.round((await heapOf(() => openMesh(withoutWatches(api), size))) / size.pods),
     podKilobytesOnTheWire: round((await podBytesOnTheWire(api, signal)) / 1000),
   }
+}
+
+const namespaceName = (index: number): string => `team-${index}`
+
+/** Namespaces of a mesh with services, accounts, pods that run, and the slices that a controller would write. */
+function clusterObjects({ services, namespaces, pods }: ClusterSize): readonly KubernetesManifest[] {
+  const mesh = new GeneratedMesh({ services, namespaces, calls: 0, namespaceName })
+  const replicas = pods / services
+  return [
+    ...mesh.namespaces.map(meshedNamespace),
+    ...mesh.places().flatMap((place, service) => {
+      const own = Array.from({ length: replicas }, (_, n) => ({ ...place, index: service * replicas + n }))
+      return serviceObjects(place, own, 'None')
+    }),
+  ]
 }
 
 /** Something that holds what it has read until it is closed. */

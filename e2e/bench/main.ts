@@ -132,8 +132,7 @@ const scalePrograms = {
   controller: new URL('../../packages/controller/dist/osm-controller.mjs', import.meta.url).pathname,
   api: new URL('./bench-scale-api.mjs', import.meta.url).pathname,
   proxies: new URL('./bench-scale-proxies.mjs', import.meta.url).pathname,
-  floor: new URL('./bench-scale-floor.mjs', import.meta.url).pathname,
-  reader: new URL('./bench-scale-reader.mjs', import.meta.url).pathname,
+  floor: new URL('./bench-floor.mjs', import.meta.url).pathname,
   ...(values.profiles === undefined ? {} : { profiles: resolve(values.profiles) }),
 }
 
@@ -208,7 +207,6 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     traffic: await measurePipyTraffic(),
   }),
   convergence: async () => {
-    const clientsProgram = new URL('./bench-clients.mjs', import.meta.url).pathname
     const results = []
     for (const clients of values.quick ? [1, 50] : [1, 50, 200])
       results.push(
@@ -217,7 +215,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
           services: 100,
           rounds: values.quick ? 6 : 100,
           warmUp: values.quick ? 2 : 10,
-          clientsProgram,
+          programs: scalePrograms,
         }),
       )
     return results
@@ -229,7 +227,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       rounds: values.quick ? 6 : 100,
       warmUp: values.quick ? 2 : 20,
       turns: values.quick ? 1 : 2,
-      clientsProgram: new URL('./bench-clients.mjs', import.meta.url).pathname,
+      programs: scalePrograms,
       hostProgram: new URL('../../packages/driver-process/dist/osm-driver-host.mjs', import.meta.url).pathname,
     }),
   scale: () =>
@@ -331,8 +329,8 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
         : { closedSeconds: 20, openSeconds: 15, warmUpSeconds: { server: 8, closed: 4, open: 4 } }),
       programs: {
         injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
-        api: new URL('./bench-injection-api.mjs', import.meta.url).pathname,
-        floor: new URL('./bench-injection-floor.mjs', import.meta.url).pathname,
+        api: scalePrograms.api,
+        floor: scalePrograms.floor,
         load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
       },
     }),

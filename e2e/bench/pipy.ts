@@ -1,9 +1,10 @@
 import type { PolicyPart } from '@osm-ts/core'
+import { decodeManifests } from '@osm-ts/core/testing'
 import type { Part, PartHash } from '@osm-ts/driver-api/policy'
 
 import { documentMaker, RepoFixture, until } from '@osm-ts/driver-pipy/testing'
-import { ComputedPolicies, readGenerated } from './computed-policies.js'
-import { generateMesh, type GeneratedProxy } from './mesh.js'
+import { ComputedPolicies } from './computed-policies.js'
+import { generateHubMesh, hubAnnouncement, type HubMeshProxy } from './mesh.js'
 import { round, type Summary, summarize } from './statistics.js'
 
 /** From a change of the mesh to its acknowledgement. */
@@ -19,8 +20,6 @@ export interface PipyAcknowledgement {
   readonly one: Summary
 }
 
-const CALLS = 5
-
 /** The mesh of one measurement, with stand-ins of workers that speak to the repo server over mutual TLS. */
 class MeasuredMesh {
   readonly repo = new RepoFixture({ make: documentMaker() })
@@ -28,12 +27,17 @@ class MeasuredMesh {
   readonly #policies = new ComputedPolicies()
   readonly #given = new Set<PartHash>()
   readonly #mesh
-  readonly #reach: readonly GeneratedProxy[]
+  readonly #reach: readonly HubMeshProxy[]
   #address = 0
 
   /** @param everyone - every worker may call the service whose endpoint moves; else one of them */
   constructor(workers: number, everyone: boolean) {
-    this.#mesh = generateMesh({ services: workers, proxies: workers, calls: CALLS, everyoneCallsHub: everyone })
+    this.#mesh = generateHubMesh({
+      services: workers,
+      proxies: workers,
+      everyoneCallsHub: everyone,
+      sidecarClass: 'pipy',
+    })
     const { proxies } = this.#mesh
     this.#reach = everyone ? proxies : proxies.slice(0, 1)
   }
@@ -42,11 +46,7 @@ class MeasuredMesh {
   async start(): Promise<readonly number[]> {
     const { policy, instances, movable, proxies } = this.#mesh
     await this.repo.start()
-    this.#policies.start([
-      ...readGenerated(policy),
-      ...readGenerated(movable(0)),
-      ...readGenerated(instances.replaceAll('sidecarClass: envoy', 'sidecarClass: pipy'), 'runtime'),
-    ])
+    this.#policies.start(decodeManifests([...policy, movable(0), ...instances]))
     const steps = proxies.map((proxy) => {
       const { uuid, account } = proxy
       const identity = `${account.name}.${account.namespace}`
@@ -61,11 +61,9 @@ class MeasuredMesh {
   /** Moves the endpoint. Milliseconds until each worker that sees it has the new policy. */
   async change(): Promise<readonly number[]> {
     this.#address += 1
-    const upserts = readGenerated(this.#mesh.movable(this.#address))
+    const upserts = decodeManifests([this.#mesh.movable(this.#address)])
     const start = performance.now()
-    const changed = this.#policies
-      .change(upserts, { services: [{ namespace: 'hub', name: 'hub' }], accounts: [{ namespace: 'hub', name: 'hub' }] })
-      .map(({ proxy }) => proxy)
+    const changed = this.#policies.change(upserts, hubAnnouncement).map(({ proxy }) => proxy)
     this.computation.push(performance.now() - start)
     const expected = this.#reach.filter(({ key }) => changed.includes(key))
     if (expected.length !== this.#reach.length || changed.length !== this.#reach.length)
@@ -78,7 +76,7 @@ class MeasuredMesh {
     return times
   }
 
-  #publish({ uuid, key }: GeneratedProxy): number {
+  #publish({ uuid, key }: HubMeshProxy): number {
     const policy = this.#policies.policyOf(key)
     return this.repo.host.publishPolicy(uuid, policy.part, this.#newParts(policy))
   }

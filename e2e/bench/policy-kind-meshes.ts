@@ -1,32 +1,24 @@
-/** An object as it is written down. */
-export interface WrittenObject {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: { readonly namespace: string; readonly name: string; readonly labels?: Record<string, string> }
-  readonly spec: object
-}
+import { type Manifest, manifests, type Place } from '@osm-ts/core/testing'
 
 /** Namespace of everything, and the workload whose proxy is measured. */
 const NAMESPACE = 'bench'
 export const MEASURED = 'measured'
 
 const policyApi = 'policy.openservicemesh.io/v1alpha1'
-const standaloneApi = 'standalone.openservicemesh.io/v1alpha1'
-const routes = { kind: 'HTTPRouteGroup', name: 'routes' }
-const routeMatch = { apiGroup: 'specs.smi-spec.io/v1alpha4', ...routes }
-const measuredAccount = accountRef(MEASURED)
+const routeMatch = { apiGroup: 'specs.smi-spec.io/v1alpha4', kind: 'HTTPRouteGroup', name: 'routes' }
+const measuredAccount = manifests.accountRef(place(MEASURED))
 
 /**
  * For each kind of policy a mesh in which `size` things of the kind concern the measured proxy: services that it may call, destinations outside, or
  * ports, callers and routes that it serves.
  */
-export const policyKindMeshes: Readonly<Record<string, (size: number) => readonly WrittenObject[]>> = {
+export const policyKindMeshes: Readonly<Record<string, (size: number) => readonly Manifest[]>> = {
   permissive: (size) => [...client(true), ...services(size)],
   smi: (size) => callable(size),
   trafficSplit: (size) => [
     ...callable(size),
     ...numbers(size).flatMap((n) => [
-      service(`apex-${n}`, { app: serviceName(n) }, 80, 8080),
+      manifests.service(place(`apex-${n}`), {}, { selector: { app: serviceName(n) } }),
       written('split.smi-spec.io/v1alpha4', 'TrafficSplit', `split-${n}`, {
         service: `apex-${n}`,
         backends: [
@@ -51,9 +43,7 @@ export const policyKindMeshes: Readonly<Record<string, (size: number) => readonl
       })
     }),
     ...numbers(size).map((n) =>
-      written('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `match-${n}`, {
-        matches: [{ name: 'only', pathRegex: `/route-${n}/.*`, methods: ['GET'] }],
-      }),
+      manifests.routeGroup(place(`match-${n}`), [{ name: 'only', pathRegex: `/route-${n}/.*`, methods: ['GET'] }]),
     ),
   ],
   httpRoutes: (size) => [
@@ -106,13 +96,13 @@ export const policyKindMeshes: Readonly<Record<string, (size: number) => readonl
   callers: (size) => [
     ...server(1),
     routeGroup(1),
-    ...numbers(size).map((n) => account(serviceName(n))),
+    ...numbers(size).map((n) => manifests.account(place(serviceName(n)))),
     target(
       MEASURED,
       numbers(size).map((n) => serviceName(n)),
     ),
   ],
-  routes: (size) => [...server(1), routeGroup(size), account('caller'), target(MEASURED, ['caller'])],
+  routes: (size) => [...server(1), routeGroup(size), manifests.account(place('caller')), target(MEASURED, ['caller'])],
   localRateLimit: (size) => [
     ...serving(size),
     ...servedNames(size).map((name) =>
@@ -161,21 +151,21 @@ export const policyKindMeshes: Readonly<Record<string, (size: number) => readonl
 }
 
 /** The measured workload as a client. */
-function client(permissive = false): readonly WrittenObject[] {
-  return [meshConfig(permissive), account(MEASURED), instance(MEASURED, 0, [8080])]
+function client(permissive = false): readonly Manifest[] {
+  return [meshConfig(permissive), manifests.account(place(MEASURED)), instance(MEASURED, 0)]
 }
 
 /** Services, each with its own workload. */
-function services(size: number): readonly WrittenObject[] {
+function services(size: number): readonly Manifest[] {
   return numbers(size).flatMap((n) => [
-    account(serviceName(n)),
-    instance(serviceName(n), n + 1, [8080]),
-    service(serviceName(n), { app: serviceName(n) }, 80, 8080),
+    manifests.account(place(serviceName(n))),
+    instance(serviceName(n), n + 1),
+    manifests.service(place(serviceName(n))),
   ])
 }
 
 /** Services that the measured proxy may call, and no other. */
-function callable(size: number): readonly WrittenObject[] {
+function callable(size: number): readonly Manifest[] {
   return [
     ...client(),
     ...services(size),
@@ -185,7 +175,7 @@ function callable(size: number): readonly WrittenObject[] {
 }
 
 /** Fewer services than rules for them, with addresses: without one no sidecar has routes to a service. */
-function routedServices(size: number): readonly WrittenObject[] {
+function routedServices(size: number): readonly Manifest[] {
   const count = routedCount(size)
   const addressed = services(count).map((object, n) =>
     object.kind === 'Service'
@@ -205,22 +195,20 @@ function nextService(n: number, size: number): string {
 }
 
 /** The measured workload as a server: one service for each of its ports. */
-function server(ports: number): readonly WrittenObject[] {
+function server(ports: number): readonly Manifest[] {
   return [
     meshConfig(false),
-    account(MEASURED),
-    instance(
-      MEASURED,
-      0,
-      numbers(ports).map((n) => targetPort(n)),
+    manifests.account(place(MEASURED)),
+    instance(MEASURED, 0, ports),
+    ...servedNames(ports).map((name, n) =>
+      manifests.service(place(name), { targetPort: targetPort(n) }, { selector: { app: MEASURED } }),
     ),
-    ...servedNames(ports).map((name, n) => service(name, { app: MEASURED }, 80, targetPort(n))),
   ]
 }
 
 /** A server whose ports are open to one caller. */
-function serving(ports: number): readonly WrittenObject[] {
-  return [...server(ports), routeGroup(1), account('caller'), target(MEASURED, ['caller'])]
+function serving(ports: number): readonly Manifest[] {
+  return [...server(ports), routeGroup(1), manifests.account(place('caller')), target(MEASURED, ['caller'])]
 }
 
 function serviceName(n: number): string {
@@ -231,69 +219,42 @@ function servedNames(ports: number): readonly string[] {
   return numbers(ports).map((n) => `served-${n}`)
 }
 
+function place(name: string): Place {
+  return { namespace: NAMESPACE, name }
+}
+
+function instance(name: string, index: number, ports = 1): Manifest {
+  return manifests.instance(place(name), index, { ports: numbers(ports).map((n) => ({ port: targetPort(n) })) })
+}
+
+function target(destination: string, sources: readonly string[]): Manifest {
+  return manifests.trafficTarget(place(destination), sources.map(place))
+}
+
 function targetPort(n: number): number {
   return 8080 + n
 }
 
-function account(name: string): WrittenObject {
-  return written('v1', 'ServiceAccount', name, {})
+function routeGroup(matches: number): Manifest {
+  return manifests.routeGroup(
+    place('routes'),
+    numbers(matches).map((n) => ({ name: `route-${n}`, pathRegex: `/route-${n}/.*`, methods: ['GET'] })),
+  )
 }
 
-function accountRef(name: string): object {
-  return { kind: 'ServiceAccount', name, namespace: NAMESPACE }
-}
-
-function service(name: string, selector: object, port: number, to: number): WrittenObject {
-  return written('v1', 'Service', name, { selector, ports: [{ name: 'http', port, targetPort: to }] })
-}
-
-function instance(name: string, index: number, ports: readonly number[]): WrittenObject {
-  const uuid = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
-  return {
-    apiVersion: standaloneApi,
-    kind: 'WorkloadInstance',
-    metadata: { namespace: NAMESPACE, name: `${name}-0`, labels: { app: name } },
-    spec: {
-      uuid,
-      workload: name,
-      serviceAccountName: name,
-      sidecarClass: 'envoy',
-      mode: 'transparent',
-      addresses: [`10.128.${index >> 8}.${index & 255}`],
-      ports: ports.map((port) => ({ port })),
-      ready: true,
-      createdAt: '2026-01-01T00:00:00Z',
-    },
-  }
-}
-
-function routeGroup(matches: number): WrittenObject {
-  return written('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', 'routes', {
-    matches: numbers(matches).map((n) => ({ name: `route-${n}`, pathRegex: `/route-${n}/.*`, methods: ['GET'] })),
-  })
-}
-
-function target(destination: string, sources: readonly string[]): WrittenObject {
-  return written('access.smi-spec.io/v1alpha3', 'TrafficTarget', destination, {
-    destination: accountRef(destination),
-    sources: sources.map(accountRef),
-    rules: [routes],
-  })
-}
-
-function setting(name: string, spec: object): WrittenObject {
+function setting(name: string, spec: object): Manifest {
   return written(policyApi, 'UpstreamTrafficSetting', name, {
     host: `${name}.${NAMESPACE}.svc.cluster.local`,
     ...spec,
   })
 }
 
-function egressTo(n: number, protocol: 'http' | 'https', number: number): WrittenObject {
+function egressTo(n: number, protocol: 'http' | 'https', number: number): Manifest {
   const matches = protocol === 'http' ? [routeMatch] : []
   return egress(n, { hosts: [`host-${n}.example.com`], ports: [{ number, protocol }], matches })
 }
 
-function egress(n: number, spec: object): WrittenObject {
+function egress(n: number, spec: object): Manifest {
   return written(policyApi, 'Egress', `egress-${n}`, { sources: [measuredAccount], ...spec })
 }
 
@@ -302,7 +263,7 @@ function outside(
   name: string,
   n: number,
   ranges: readonly string[],
-): WrittenObject {
+): Manifest {
   return written(policyApi, kind, name, {
     backends: [{ name, port: { number: targetPort(n), protocol: 'http' } }],
     sources: ranges.map((range) => ({ kind: 'IPRange', name: range })),
@@ -310,8 +271,8 @@ function outside(
   })
 }
 
-function meshConfig(permissive: boolean): WrittenObject {
-  const config = written('config.openservicemesh.io/v1alpha2', 'MeshConfig', 'osm-mesh-config', {
+function meshConfig(permissive: boolean): Manifest {
+  return manifests.meshConfig({
     traffic: { enablePermissiveTrafficPolicyMode: permissive },
     featureFlags: {
       enableEgressPolicy: true,
@@ -320,11 +281,10 @@ function meshConfig(permissive: boolean): WrittenObject {
       enableRetryPolicy: true,
     },
   })
-  return { ...config, metadata: { namespace: 'osm-system', name: 'osm-mesh-config' } }
 }
 
-function written(apiVersion: string, kind: string, name: string, spec: object): WrittenObject {
-  return { apiVersion, kind, metadata: { namespace: NAMESPACE, name }, spec }
+function written(apiVersion: string, kind: string, name: string, spec: object): Manifest {
+  return manifests.manifest(apiVersion, kind, place(name), spec)
 }
 
 function numbers(count: number): readonly number[] {

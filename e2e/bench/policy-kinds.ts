@@ -1,8 +1,9 @@
-import { isOfKind, type MeshObject, ObjectDecoder, proxyKeyOfInstance } from '@osm-ts/core'
+import { isOfKind, type MeshObject, proxyKeyOfInstance } from '@osm-ts/core'
+import { decodeManifests } from '@osm-ts/core/testing'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { ComputedPolicies, octetsOf } from './computed-policies.js'
-import { MEASURED, type WrittenObject, policyKindMeshes } from './policy-kind-meshes.js'
+import { MEASURED, policyKindMeshes } from './policy-kind-meshes.js'
 import { round } from './statistics.js'
 
 /** What one proxy costs when some number of things of a kind concern it. */
@@ -37,8 +38,6 @@ type PolicyKindCosts = Readonly<Record<string, PolicyKindCost | RouteRatio>> & {
   readonly httpRoutesToSplits: RouteRatio
 }
 
-type Decoders = Readonly<Record<'user' | 'runtime', ObjectDecoder>>
-
 const SIZES = [10, 100, 300, 1000] as const
 const REFERENCE = 100
 
@@ -52,25 +51,24 @@ export function measurePolicyKinds({
 }: {
   readonly repetitions: { readonly small: number; readonly large: number }
 }): PolicyKindCosts {
-  const decoder = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
   const kinds = Object.entries(policyKindMeshes)
   // The first translations of a process are slow whatever they translate.
-  for (const [, mesh] of kinds) measure(decode(mesh(REFERENCE), decoder), REFERENCE, 1)
+  for (const [, mesh] of kinds) measure(decodeManifests(mesh(REFERENCE)), REFERENCE, 1)
   const costs = Object.fromEntries(
     kinds.map(([kind, mesh]) => {
       const sizes = SIZES.map((size) =>
-        measure(decode(mesh(size), decoder), size, size > REFERENCE ? repetitions.large : repetitions.small),
+        measure(decodeManifests(mesh(size)), size, size > REFERENCE ? repetitions.large : repetitions.small),
       )
       return [kind, { sizes, growth: growthOf(sizes) }]
     }),
   )
-  return { ...costs, httpRoutesToSplits: compareRoutes(decoder, Math.max(3, repetitions.large)) }
+  return { ...costs, httpRoutesToSplits: compareRoutes(Math.max(3, repetitions.large)) }
 }
 
 /** Both kinds in turns, so that other work on the machine concerns both. */
-function compareRoutes(decoders: Decoders, turns: number): RouteRatio {
+function compareRoutes(turns: number): RouteRatio {
   const size = SIZES[SIZES.length - 1] ?? REFERENCE
-  const meshes = ['httpRoutes', 'splitMatches'].map((kind) => decode(policyKindMeshes[kind]?.(size) ?? [], decoders))
+  const meshes = ['httpRoutes', 'splitMatches'].map((kind) => decodeManifests(policyKindMeshes[kind]?.(size) ?? []))
   const least = meshes.map(() => ({ compute: Infinity, translate: Infinity }))
   for (let turn = 0; turn < turns; turn += 1)
     for (const [index, objects] of meshes.entries()) {
@@ -125,15 +123,4 @@ function growthOf(sizes: readonly PolicyKindSize[]): PolicyKindCost['growth'] {
     translate: round(largest.translateMicroseconds / reference.translateMicroseconds),
     octets: round(largest.octets / reference.octets),
   }
-}
-
-function decode(written: readonly WrittenObject[], decoders: Decoders): readonly MeshObject[] {
-  const origin = { kind: 'file', file: 'generated', line: 1, column: 1 } as const
-  const context = { origin, defaultNamespace: 'default', locate: () => origin, sourceText: () => undefined }
-  return written.map((each) => {
-    const decoder = each.kind === 'WorkloadInstance' ? decoders.runtime : decoders.user
-    const { object, problems } = decoder.decode(each, context)
-    if (object === undefined) throw new Error(`the generated mesh is wrong: ${problems[0]?.message ?? each.kind}`)
-    return object
-  })
 }

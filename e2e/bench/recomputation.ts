@@ -1,5 +1,7 @@
-import { ComputedPolicies, readGenerated } from './computed-policies.js'
-import { generateMesh } from './mesh.js'
+import { decodeManifests } from '@osm-ts/core/testing'
+
+import { ComputedPolicies } from './computed-policies.js'
+import { generateHubMesh, hubAnnouncement } from './mesh.js'
 
 /** What one change of an endpoint has computed, in a mesh with some proxies that can't reach it. Counted, not timed. */
 export interface Recomputation {
@@ -20,8 +22,6 @@ export interface RecomputationCounts {
   readonly touchedProxies: number
 }
 
-const hub = [{ namespace: 'hub', name: 'hub' }]
-
 /** Changes the same endpoint in meshes of different sizes. One service may call it; each proxy is its own service. */
 export function measureRecomputation(strangers: readonly number[]): readonly Recomputation[] {
   const counted = strangers.map((count) => ({ strangers: count, counts: countsWith(count) }))
@@ -31,13 +31,13 @@ export function measureRecomputation(strangers: readonly number[]): readonly Rec
 
 function countsWith(strangers: number): readonly RecomputationCounts[] {
   const proxies = strangers + 1
-  const mesh = generateMesh({ services: proxies, proxies, calls: 5, everyoneCallsHub: false })
+  const mesh = generateHubMesh({ services: proxies, proxies, everyoneCallsHub: false })
   const policies = new ComputedPolicies()
   const { computation } = policies
-  policies.start([...readGenerated(mesh.policy), ...readGenerated(mesh.instances, 'runtime')])
+  policies.start(decodeManifests([...mesh.policy, ...mesh.instances]))
   return (['comes', 'moves'] as const).map((kind, index) => {
     computation.resetCounters()
-    const changes = policies.change(readGenerated(mesh.movable(index)), { services: hub, accounts: hub })
+    const changes = policies.change(decodeManifests([mesh.movable(index)]), hubAnnouncement)
     const computed = [...computation.counters()].map(([query, counts]) => ({ query, computed: counts.computed }))
     const sum = (list: typeof computed): number => list.reduce((total, each) => total + each.computed, 0)
     return {

@@ -1,10 +1,11 @@
+import { decodeManifests } from '@osm-ts/core/testing'
 import type { PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { translate as translateForHaproxy } from '../../examples/driver-haproxy/src/translate/translate.js'
 import { documentMaker } from '@osm-ts/driver-pipy/testing'
-import { ComputedPolicies, octetsOf, readGenerated } from './computed-policies.js'
-import { generateMesh } from './mesh.js'
+import { ComputedPolicies, octetsOf } from './computed-policies.js'
+import { generateHubMesh, hubAnnouncement } from './mesh.js'
 import { type Summary, summarize } from './statistics.js'
 
 /** What the policy of a proxy costs a driver before it is sent. */
@@ -21,8 +22,6 @@ export interface DriverTranslation {
 
 /** Translates a policy. Gives the bytes that come of it. */
 type Translate = (proxy: ProxyPart, parts: PartLookup, revision: number) => number
-
-const CALLS = 5
 
 /** Each driver translates the policies of the same mesh, in which everybody may call five services and one whose endpoint moves. */
 export function measureDrivers(options: {
@@ -42,13 +41,9 @@ function measureDriver(
   translate: Translate,
   { services, changes }: { readonly services: number; readonly changes: number },
 ): DriverTranslation {
-  const mesh = generateMesh({ services, proxies: services, calls: CALLS, everyoneCallsHub: true })
+  const mesh = generateHubMesh({ services, proxies: services, everyoneCallsHub: true, sidecarClass: driver })
   const policies = new ComputedPolicies()
-  policies.start([
-    ...readGenerated(mesh.policy),
-    ...readGenerated(mesh.movable(0)),
-    ...readGenerated(mesh.instances.replaceAll('sidecarClass: envoy', `sidecarClass: ${driver}`), 'runtime'),
-  ])
+  policies.start(decodeManifests([...mesh.policy, mesh.movable(0), ...mesh.instances]))
   const octets: number[] = []
   const timed = (revision: number): readonly number[] =>
     mesh.proxies.map(({ key }) => {
@@ -58,10 +53,9 @@ function measureDriver(
       return performance.now() - start
     })
   const first = timed(1)
-  const hub = [{ namespace: 'hub', name: 'hub' }]
   const after: number[] = []
   for (let n = 1; n <= changes; n += 1) {
-    policies.change(readGenerated(mesh.movable(n)), { services: hub, accounts: hub })
+    policies.change(decodeManifests([mesh.movable(n)]), hubAnnouncement)
     after.push(...timed(1 + n))
   }
   return {

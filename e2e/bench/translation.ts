@@ -1,8 +1,9 @@
 import type { PolicyPart, ProxyKey } from '@osm-ts/core'
+import { decodeManifests } from '@osm-ts/core/testing'
 import { Translator } from '@osm-ts/driver-envoy'
 
-import { ComputedPolicies, octetsOf, readGenerated, resourcesOf } from './computed-policies.js'
-import { generateMesh } from './mesh.js'
+import { ComputedPolicies, octetsOf, resourcesOf } from './computed-policies.js'
+import { generateHubMesh, hubAnnouncement } from './mesh.js'
 import { type Summary, round, summarize } from './statistics.js'
 
 /** What policies and their translation cost in a mesh of some size, with one proxy for each service. */
@@ -32,12 +33,6 @@ export interface Translation {
   }
 }
 
-const CALLS = 5
-const hubAnnouncement = {
-  services: [{ namespace: 'hub', name: 'hub' }],
-  accounts: [{ namespace: 'hub', name: 'hub' }],
-}
-
 /** Measures {@link Translation}. */
 export async function measureTranslation({
   services,
@@ -46,14 +41,10 @@ export async function measureTranslation({
   readonly services: number
   readonly repetitions: number
 }): Promise<Translation> {
-  const mesh = generateMesh({ services, proxies: services, calls: CALLS, everyoneCallsHub: false })
+  const mesh = generateHubMesh({ services, proxies: services, everyoneCallsHub: false })
   const policies = new ComputedPolicies()
   const { computation } = policies
-  const firstComputationMs = policies.start([
-    ...readGenerated(mesh.policy),
-    ...readGenerated(mesh.movable(0)),
-    ...readGenerated(mesh.instances, 'runtime'),
-  ])
+  const firstComputationMs = policies.start(decodeManifests([...mesh.policy, mesh.movable(0), ...mesh.instances]))
   const translator = new Translator()
   const translate = (proxy: ProxyKey, revision: number) => policies.translate(translator, proxy, revision)
   const firsts = mesh.proxies.map(({ key }) => timed(() => translate(key, 1)))
@@ -71,7 +62,7 @@ export async function measureTranslation({
   let recomputed = 0
   let resources = 0
   for (let n = 1; n <= repetitions; n += 1) {
-    const upserts = readGenerated(mesh.movable(n))
+    const upserts = decodeManifests([mesh.movable(n)])
     computation.resetCounters()
     const start = performance.now()
     const changes = policies.change(upserts, hubAnnouncement)

@@ -15,16 +15,12 @@ import { prepare } from '../setup/prepare.mjs'
 export async function task(args, { env }) {
   const [bench = ''] = await bundlePrograms([
     'bench',
-    'bench-clients',
     'osm-driver-host',
-    'bench-injection-api',
-    'bench-injection-floor',
+    'bench-floor',
     'bench-injection-load',
     'bench-limits',
     'bench-scale-api',
-    'bench-scale-floor',
     'bench-scale-proxies',
-    'bench-scale-reader',
     'bench-sidecar-latency-load',
     'bench-sidecar-throughput-load',
     'bench-soak-probe',

@@ -1,19 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-import {
-  apiVersionOf,
-  type KubernetesApi,
-  type KubernetesManifest,
-  listAll,
-  type ResourceType,
-  resourceTypes,
-} from '@osm-ts/kubernetes'
+import { type KubernetesApi, type KubernetesManifest, listAll, resourceTypes } from '@osm-ts/kubernetes'
 
 import { ChildProgram, type OwnApiServer, programsFrom, startApiServer } from '../../api/harness/index.js'
 import { defineKinds } from '../../api/support/definitions.js'
 import { each } from '../each.js'
-import { OSM_NAMESPACE, type MeshObject, podObject, type ScalePod, scaleMesh, type ScaleSize } from '../scale/mesh.js'
+import { createObjects, meshedPod, type NumberedPod, WRITERS } from '../kubernetes-cluster.js'
+import { OSM_NAMESPACE, scaleMesh, type ScaleSize } from '../scale/mesh.js'
 
 /** Programs that a cluster of kwok consists of, besides the API server and its etcd. */
 export interface KwokPrograms {
@@ -23,14 +17,12 @@ export interface KwokPrograms {
   readonly controllerManager: string
 }
 
-/** Requests under way at a time. */
-const WRITERS = 24
 const PODS_PER_NODE = 50
 const FIRST_NODE_BLOCK = 64 << 8
 const POLL_MS = 500
 const TIMEOUT_MS = 300_000
 /** Kinds that other programs write in a cluster. */
-const written: readonly MeshObject['kind'][] = ['Pod', 'EndpointSlice']
+const written: readonly string[] = ['Pod', 'EndpointSlice']
 
 /**
  * A real API server with a real kube-controller-manager, which writes the EndpointSlices, and kwok, which gives pods their addresses and makes them ready as
@@ -95,29 +87,25 @@ export class KwokCluster {
   /** Makes everything of a mesh but its pods and what follows from them. */
   async createMesh(size: ScaleSize, proxyServerPort: number): Promise<void> {
     const objects = scaleMesh(size, proxyServerPort).filter(({ kind }) => !written.includes(kind))
-    const [namespaces, inside] = [
-      objects.filter(({ kind }) => kind === 'Namespace'),
-      objects.filter(({ kind }) => kind !== 'Namespace'),
-    ]
-    for (const list of [namespaces, inside]) await each(list, WRITERS, (object) => this.#create(withoutAddress(object)))
+    await createObjects(this.api, objects.map(withoutAddress), this.#signal)
   }
 
   /** Makes pods and waits until they are ready, and their services have them as endpoints. */
-  async createPods(pods: readonly ScalePod[]): Promise<void> {
+  async createPods(pods: readonly NumberedPod[]): Promise<void> {
     await each(pods, WRITERS, (pod) => this.createPod(pod))
     await this.#until(`${pods.length} pods are endpoints`, async () => (await this.#endpoints()) >= pods.length)
   }
 
   /** Makes a pod on the node that its number chooses. */
-  async createPod(pod: ScalePod): Promise<void> {
-    const { metadata, rest } = podObject(pod)
-    const spec = { ...(rest?.spec as object), nodeName: `node-${pod.index % this.#nodes}` } // that of a pod
-    await this.#create({ kind: 'Pod', metadata, rest: { spec } })
+  async createPod(pod: NumberedPod): Promise<void> {
+    const { status: _status, ...object } = meshedPod(pod)
+    const spec = { ...object.spec, nodeName: `node-${pod.index % this.#nodes}` }
+    await createObjects(this.api, [{ ...object, spec }], this.#signal)
   }
 
   /** Asks for the end of a pod; kwok removes it. */
-  async deletePod({ app, namespace, index }: ScalePod): Promise<void> {
-    await this.api.delete(resourceTypes.Pod, { namespace, name: `${app}-${index}` }, { signal: this.#signal })
+  async deletePod({ name, namespace, index }: NumberedPod): Promise<void> {
+    await this.api.delete(resourceTypes.Pod, { namespace, name: `${name}-${index}` }, { signal: this.#signal })
   }
 
   async stop(): Promise<void> {
@@ -132,21 +120,15 @@ export class KwokCluster {
 
   async #prepare(): Promise<void> {
     await defineKinds(this.api, this.#signal)
-    await this.#create({ kind: 'Namespace', metadata: { name: OSM_NAMESPACE } })
-    const nodes = Array.from({ length: this.#nodes }, (_, index) => index)
-    await each(nodes, WRITERS, async (index) => {
+    const nodes = Array.from({ length: this.#nodes }, (_, index) => {
       const block = FIRST_NODE_BLOCK + index
       const podCIDR = `10.${block >> 8}.${block & 255}.0/24`
-      const rest = { spec: { podCIDR, podCIDRs: [podCIDR] } }
       const labels = { 'topology.kubernetes.io/zone': `zone-${index % 3}` }
-      await this.#create({ kind: 'Node', metadata: { name: `node-${index}`, labels }, rest })
+      const metadata = { name: `node-${index}`, labels }
+      return { apiVersion: 'v1', kind: 'Node', metadata, spec: { podCIDR, podCIDRs: [podCIDR] } }
     })
-  }
-
-  async #create({ kind, metadata, rest }: MeshObject): Promise<void> {
-    const type: ResourceType = resourceTypes[kind]
-    const manifest: KubernetesManifest = { apiVersion: apiVersionOf(type), kind, metadata, ...rest }
-    await this.api.create(type, manifest, { signal: this.#signal, answer: 'metadata' })
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OSM_NAMESPACE } }
+    await createObjects(this.api, [namespace, ...nodes], this.#signal)
   }
 
   /** Ready endpoints of all services of the mesh. */
@@ -175,9 +157,8 @@ interface Endpoint {
 }
 
 /** The API server chooses addresses of Services out of its own range. */
-function withoutAddress(object: MeshObject): MeshObject {
+function withoutAddress(object: KubernetesManifest): KubernetesManifest {
   if (object.kind !== 'Service') return object
-  const { clusterIP, ...spec } = object.rest?.spec as { readonly clusterIP?: string } // that of a service
-  void clusterIP
-  return { ...object, rest: { spec } }
+  const { clusterIP: _address, ...spec } = object.spec as { readonly clusterIP?: string } // that of a service
+  return { ...object, spec }
 }

@@ -7,7 +7,7 @@ import { freePort } from '../local-api.js'
 import { ENDPOINTS } from '../references.js'
 import { issueCertificates } from '../scale/certificates.js'
 import { Controller, type ControllerOptions } from '../scale/controller.js'
-import { callersOf, scaleProxies, type ScalePod, type ScaleSize, serviceOf } from '../scale/mesh.js'
+import { callersOf, clusterName, podOf, scaleProxies, type ScaleSize, serviceOf } from '../scale/mesh.js'
 import { cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
 import { Proxies } from '../scale/proxies.js'
 import { type ScalePrograms, step } from '../scale/scale-environment.js'
@@ -88,7 +88,7 @@ export async function measureKwok(options: KwokOptions): Promise<KwokFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'osm-kwok-'))
   const cluster = await step('cluster', () => KwokCluster.start(programs, services * replicas, end.signal))
   try {
-    const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected }
+    const size = { services, replicas, hubs: [], permissive: false, connected }
     const port = await freePort()
     await step('mesh', () => cluster.createMesh(size, port))
     const pods = Array.from({ length: services * replicas }, (_, index) => podOf(size, index))
@@ -122,11 +122,6 @@ export async function measureKwok(options: KwokOptions): Promise<KwokFigures> {
     await cluster.stop()
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-/** The pod of that number; those of one service follow each other, as proxies do. */
-function podOf({ replicas }: ScaleSize, index: number): ScalePod {
-  return { ...serviceOf(Math.floor(index / replicas)), index }
 }
 
 async function measureStarts(options: ControllerOptions, starts: number): Promise<KwokFigures['ready']> {
@@ -225,9 +220,8 @@ class Measurement {
   async restarts(signal: AbortSignal): Promise<KwokFigures['apiServerRestart']> {
     const { cluster, options, size } = this.#parts
     const [serverMs, changeMs, costs]: [number[], number[], Cost[]] = [[], [], []]
-    const { app, namespace } = serviceOf(CALLED)
     const callers = connectedCallers(size, options)
-    const resource = { typeUrl: ENDPOINTS, name: `${namespace}/${app}|8080`, count: callers.size }
+    const resource = { typeUrl: ENDPOINTS, name: clusterName(serviceOf(CALLED)), count: callers.size }
     let octetsToOthers = 0
     for (let n = 0; n < options.rounds; n += 1) {
       const before = (await this.#proxies.counters()).of
@@ -235,7 +229,7 @@ class Measurement {
         const killedAt = performance.now()
         await cluster.server.restart(signal)
         serverMs.push(performance.now() - killedAt)
-        const pod = { app, namespace, index: this.#takeNumber() }
+        const pod = { ...serviceOf(CALLED), index: this.#takeNumber() }
         const { times } = await this.#proxies.reached(
           resource,
           async () => {
@@ -313,11 +307,9 @@ class Measurement {
 }
 
 /** Connected proxies that may call the service to which pods are added. */
-function connectedCallers(size: ScaleSize, { replicas, connected }: KwokOptions): ReadonlySet<number> {
-  const callers = new Set(callersOf(size, CALLED).map(({ app }) => app))
+function connectedCallers(size: ScaleSize, { connected }: KwokOptions): ReadonlySet<number> {
+  const callers = new Set(callersOf(size, CALLED).map(({ name }) => name))
   return new Set(
-    Array.from({ length: connected }, (_, index) => index).filter((index) =>
-      callers.has(serviceOf(Math.floor(index / replicas)).app),
-    ),
+    Array.from({ length: connected }, (_, index) => index).filter((index) => callers.has(podOf(size, index).name)),
   )
 }

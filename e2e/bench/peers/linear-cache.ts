@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
+import type { ServerKey } from '../baseline-server.js'
+
 interface Answer {
   readonly id: number
   readonly port?: number
@@ -38,7 +40,7 @@ export class LinearCacheServer {
   }
 
   /** Listens with a certificate, all PEM. Gives the port. */
-  async listen(tls: { readonly chain: string; readonly privateKey: string; readonly clientRoots: string }) {
+  async listen(tls: ServerKey): Promise<number> {
     const { port } = await this.#ask({ type: 'start', ...tls })
     this.#startMs = performance.now() - this.#startedAt
     if (port === undefined) throw new Error('the linear cache does not say where it listens')

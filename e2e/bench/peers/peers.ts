@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '../references.js'
 import { DEBOUNCE_MS } from '../scale/changes.js'
-import { hubOf, hubSlice } from '../scale/mesh.js'
+import { clusterName, hubOf, hubSlice } from '../scale/mesh.js'
 import { cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
 import { Proxies, type Reached } from '../scale/proxies.js'
 import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from '../scale/scale-environment.js'
@@ -73,7 +73,7 @@ interface Peer {
 /** Measures all of it on one mesh. */
 export async function measurePeers(options: PeersOptions): Promise<PeersFigures> {
   const { services, replicas, affected, turns, programs } = options
-  const size = { services, replicas, calls: 5, hubs: affected, permissive: false }
+  const size = { services, replicas, hubs: affected, permissive: false }
   return withWorld(size, programs, async (environment) => {
     const linearCache = new LinearCacheServer(options.linearCache)
     const proxies = await Proxies.start(programs.proxies)
@@ -177,8 +177,7 @@ interface Change {
 /** An endpoint comes and goes; each server in turn tells its own proxies of it. */
 async function measureChanges(environment: ScaleEnvironment, change: Change, options: PeersOptions): Promise<void> {
   const { proxies, push, peers, count, present } = change
-  const hub = hubOf(count)
-  const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count }
+  const resource = { typeUrl: ENDPOINTS, name: clusterName(hubOf(count)), count }
   const nodeIds = environment.nodeIds(count)
   const ways: Readonly<Record<ServerName, (message: Uint8Array, isPresent: boolean) => Promise<Reached>>> = {
     controller: (_, isPresent) =>

@@ -1,17 +1,18 @@
-import type { KubernetesApi } from '@osm-ts/kubernetes'
+import type { KubernetesApi, KubernetesManifest } from '@osm-ts/kubernetes'
 import { openKubernetes } from '@osm-ts/kubernetes/testing'
 import { ChildRequests } from './child-requests.js'
-import type { MeshObject } from './mesh.js'
 
 /** What the process of the API server is told. */
 export type ApiCommand =
-  | { readonly type: 'put' | 'remove'; readonly id: number; readonly objects: readonly MeshObject[] }
+  | { readonly type: 'put' | 'remove'; readonly id: number; readonly objects: readonly KubernetesManifest[] }
   | {
       readonly type: 'stream'
       readonly id: number
-      readonly objects: readonly MeshObject[]
+      readonly objects: readonly KubernetesManifest[]
       readonly perSecond: number
     }
+  /** Secrets that are created in this namespace are answered and forgotten. */
+  | { readonly type: 'forget-secrets'; readonly id: number; readonly namespace: string }
   | { readonly type: 'close' }
 
 /** What it says. `at` is the monotonic clock in nanoseconds, before the first object was stored. */
@@ -42,16 +43,21 @@ export class MeshApi {
   }
 
   /** Makes or replaces objects. Gives the time of the monotonic clock in nanoseconds at which it began. */
-  async put(objects: readonly MeshObject[]): Promise<bigint> {
+  async put(objects: readonly KubernetesManifest[]): Promise<bigint> {
     return this.#do({ type: 'put', objects })
   }
 
-  async remove(objects: readonly MeshObject[]): Promise<bigint> {
+  async remove(objects: readonly KubernetesManifest[]): Promise<bigint> {
     return this.#do({ type: 'remove', objects })
   }
 
+  /** Has Secrets that are created in a namespace answered and not stored. */
+  async forgetSecrets(namespace: string): Promise<void> {
+    await this.#do({ type: 'forget-secrets', namespace })
+  }
+
   /** As {@link put}, at a rate. Resolves when all are stored. */
-  async stream(objects: readonly MeshObject[], perSecond: number): Promise<bigint> {
+  async stream(objects: readonly KubernetesManifest[], perSecond: number): Promise<bigint> {
     return this.#do({ type: 'stream', objects, perSecond })
   }
 

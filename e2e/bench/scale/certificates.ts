@@ -1,6 +1,7 @@
 import { certificateNames, issueLeaf, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
 import { type KubernetesApi, SecretCaStore } from '@osm-ts/kubernetes'
 
+import type { ServerKey } from '../baseline-server.js'
 import { OSM_NAMESPACE, type ScaleProxy } from './mesh.js'
 import type { PreparedProxy } from './proxies.js'
 
@@ -13,7 +14,7 @@ export interface MeshCertificates {
   /** Whom proxies trust as their control plane, PEM. */
   readonly controlPlaneRoots: string
   /** For the floor: a certificate by which it is taken for the control plane, and whom it lets in, all PEM. */
-  readonly floor: { readonly chain: string; readonly privateKey: string; readonly clientRoots: string }
+  readonly floor: ServerKey
   /** Name by which proxies know their control plane. */
   readonly serverName: string
 }

@@ -1,14 +1,16 @@
+import type { KubernetesManifest } from '@osm-ts/kubernetes'
+
+import { endpointSlice, meshedPod } from '../kubernetes-cluster.js'
 import { type Summary, round, summarize } from '../statistics.js'
 import {
   callersOf,
+  clusterName,
   firstServices,
   hubOf,
   hubSlice,
-  type MeshObject,
-  podObject,
-  serviceObjects,
+  newService,
+  podsOf,
   serviceOf,
-  slice,
   trafficTarget,
 } from './mesh.js'
 import { cpuSecondsOf } from './process-figures.js'
@@ -54,9 +56,8 @@ export async function measureEndpointChange(
   affected: number,
   rounds: Rounds,
 ): Promise<ChangeFigures> {
-  const hub = hubOf(affected)
   const nodeIds = environment.nodeIds(affected)
-  const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: affected }
+  const resource = { typeUrl: ENDPOINTS, name: clusterName(hubOf(affected)), count: affected }
   const changes: number[] = []
   const floors: number[] = []
   let cpuMs = 0
@@ -133,11 +134,10 @@ export async function measurePolicyChange(
   { warmUp, rounds }: Rounds,
 ): Promise<PlainChangeFigures> {
   const { replicas } = environment.size
-  const { app, namespace } = serviceOf(0)
   const callers = callersOf(environment.size, 0)
   const times: number[] = []
   for (let n = 1; n <= warmUp + rounds; n += 1) {
-    const target = trafficTarget(app, namespace, callers, n % 2 === 1 ? ['read'] : ['read', 'write'])
+    const target = trafficTarget(serviceOf(0), callers, n % 2 === 1 ? ['read'] : ['read', 'write'])
     const resource = { typeUrl: ROUTES, name: 'rds-inbound.8080', count: replicas }
     const reached = await environment.proxies.reached(resource, () => environment.api.put([target]), TIMEOUT_MS)
     if (n === warmUp) await environment.controller.figures()
@@ -170,17 +170,14 @@ export async function measureServiceAdded(
   const callers = firstServices(environment.size, affected)
   const times: number[] = []
   const settled: number[] = []
-  const added: MeshObject[] = []
+  const added: KubernetesManifest[] = []
   let cpuMs = 0
   let sentBytes = 0
   await environment.controller.figures()
   for (let n = 0; n < rounds; n += 1) {
-    const [app, namespace] = [`new-${n}`, 'ns-1']
-    const objects = [
-      ...serviceObjects(app, namespace, [{ app, namespace, index: 600_000 + n }]),
-      trafficTarget(app, namespace, callers),
-    ]
-    const resource = { typeUrl: CLUSTER, name: `${namespace}/${app}|8080`, count: affected }
+    const place = { namespace: 'ns-1', name: `new-${n}` }
+    const objects = newService(place, 600_000 + n, callers)
+    const resource = { typeUrl: CLUSTER, name: clusterName(place), count: affected }
     const before = totals(await environment.proxies.counters())
     const cpuBefore = await cpuMsOf(environment)
     const start = process.hrtime.bigint()
@@ -225,18 +222,12 @@ export async function measureRollout(
   const before = totals(await environment.proxies.counters())
   const cpuBefore = await cpuSecondsOf(environment.controller.pid)
   await environment.controller.figures()
-  const { services, replicas } = environment.size
-  const objects: MeshObject[] = []
+  const { size } = environment
+  const objects: KubernetesManifest[] = []
   for (let n = 0; n < pods; n += 1) {
-    const service = n % services
-    const { app, namespace } = serviceOf(service)
-    const olds = Array.from({ length: replicas }, (_, replica) => ({
-      app,
-      namespace,
-      index: service * replicas + replica,
-    }))
-    const pod = { app, namespace, index: 700_000 + n }
-    objects.push(podObject(pod), slice(app, namespace, [...olds.slice(1), pod]))
+    const service = n % size.services
+    const pod = { ...serviceOf(service), index: 700_000 + n }
+    objects.push(meshedPod(pod), endpointSlice(pod, [...podsOf(size, service).slice(1), pod]))
   }
   await environment.api.stream(objects, 2 * perSecond)
   const end = process.hrtime.bigint()

@@ -44,7 +44,7 @@ interface Moment {
 /** Starts a controller several times on one mesh, with one proxy that waits for it. */
 export async function measureColdStart(options: ColdStartOptions): Promise<ColdStart> {
   const { services, replicas, starts, programs } = options
-  const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected: 1 }
+  const size = { services, replicas, hubs: [], permissive: false, connected: 1 }
   const folder = await mkdtemp(join(tmpdir(), 'osm-cold-start-'))
   const port = await freePort()
   const api = await MeshApi.start(programs.api)

@@ -16,7 +16,7 @@ export interface ConnectionsOptions {
   readonly turns: number
   /** For which writes that change nothing are measured. */
   readonly noOpSeconds: number
-  readonly programs: ScalePrograms & { readonly reader: string }
+  readonly programs: ScalePrograms
 }
 
 /** Of one server. */
@@ -70,7 +70,7 @@ export async function measureConnections(options: ConnectionsOptions): Promise<C
       measureNoOps(environment, {
         perSecond: WRITES_PER_SECOND,
         seconds: noOpSeconds,
-        readerProgram: programs.reader,
+        floorProgram: programs.floor,
       }),
     ),
   )
@@ -84,7 +84,7 @@ function measureMesh<T>(
   serviceCertificates: 'shared' | 'perProxy',
   whileConnected: (environment: ScaleEnvironment) => Promise<T>,
 ): Promise<{ readonly controller: ConnectionCosts; readonly floor: ConnectionCosts; readonly during: T }> {
-  const size = { services, replicas, calls: 5, hubs: [], permissive: false, connected, serviceCertificates }
+  const size = { services, replicas, hubs: [], permissive: false, connected, serviceCertificates }
   return withWorld(size, programs, async (environment) => {
     const { controller, floor, server, floorServer, proxies, floorProxies } = environment
     const returning = environment.certificates.proxies.slice(0, reconnected)

@@ -73,7 +73,7 @@ export async function emptyControllerMiB(programs: ScalePrograms): Promise<numbe
   const folder = await mkdtemp(join(tmpdir(), 'osm-scale-'))
   const api = await MeshApi.start(programs.api)
   try {
-    const size = { services: 0, replicas: 0, calls: 0, hubs: [], permissive: false }
+    const size = { services: 0, replicas: 0, hubs: [], permissive: false }
     await api.put(scaleMesh(size, await freePort()))
     const { controller } = await Controller.start({ program: programs.controller, folder, api: api.url })
     try {

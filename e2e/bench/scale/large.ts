@@ -30,7 +30,7 @@ export interface LargeFigures extends FirstConnections {
 
 export async function measureLarge(options: LargeOptions): Promise<LargeFigures> {
   const { services, replicas, connected, affected, permissive, programs } = options
-  const size = { services, replicas, connected, calls: 5, hubs: [affected], permissive }
+  const size = { services, replicas, connected, hubs: [affected], permissive }
   return withWorld(size, programs, async (environment) => ({
     ...(await firstConnections(environment)),
     endpointChange: await step(`endpoint of ${affected}`, () => measureEndpointChange(environment, affected, options)),

@@ -1,3 +1,4 @@
+import type { MessagesByType } from '../baseline-server.js'
 import { ChildRequests } from './child-requests.js'
 
 /** Where simulated proxies connect. */
@@ -17,10 +18,7 @@ export interface PreparedProxy {
 }
 
 /** Messages of a first synchronisation, by proxy and type. */
-export type RecordedAnswers = readonly (readonly [
-  index: number,
-  types: readonly (readonly [typeUrl: string, messages: readonly Uint8Array[]])[],
-])[]
+export type RecordedAnswers = readonly (readonly [index: number, types: MessagesByType])[]
 
 /** What a process of simulated proxies is told. */
 export type ProxiesCommand =

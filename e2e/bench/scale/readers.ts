@@ -1,6 +1,6 @@
 import { round, type Summary, summarize } from '../statistics.js'
 import { ENDPOINTS } from '../references.js'
-import { hubOf, hubSlice } from './mesh.js'
+import { clusterName, hubOf, hubSlice } from './mesh.js'
 import { residentMiBOf } from './process-figures.js'
 import { Proxies } from './proxies.js'
 import type { ScaleEnvironment } from './scale-environment.js'
@@ -30,8 +30,7 @@ export async function measureReaders(
   options: { readonly stuck: number; readonly affected: number; readonly rounds: number; readonly program: string },
 ): Promise<ReaderFigures> {
   const { stuck, affected, rounds } = options
-  const hub = hubOf(affected)
-  const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: affected - stuck }
+  const resource = { typeUrl: ENDPOINTS, name: clusterName(hubOf(affected)), count: affected - stuck }
   const others = await Proxies.start(options.program)
   try {
     // A proxy that connects once more takes the place of its connection before.

@@ -1,9 +1,10 @@
 import { MemoryCaStore, systemClock, TresorProvider } from '@osm-ts/core'
+import type { KubernetesManifest } from '@osm-ts/kubernetes'
 
 import { SECRET } from '../references.js'
 import { round } from '../statistics.js'
 import { DEBOUNCE_MS, totals } from './changes.js'
-import { type MeshObject, OSM_NAMESPACE } from './mesh.js'
+import { OSM_NAMESPACE } from './mesh.js'
 import { cpuSecondsOf } from './process-figures.js'
 import type { ScaleEnvironment } from './scale-environment.js'
 
@@ -74,12 +75,12 @@ export async function measureRootRotation(
 }
 
 /** The Secret of a root that no one has seen yet. */
-export async function newRoot(): Promise<MeshObject> {
+export async function newRoot(): Promise<KubernetesManifest> {
   const store = new MemoryCaStore()
   const provider = await TresorProvider.open({ store, clock: systemClock, rootKey: { algorithm: 'ECDSA' } })
   provider.close()
   const made = await store.load('workload')
   if (made === undefined) throw new Error('no root was made')
   const data = { 'ca.crt': btoa(made.certificate), 'private.key': btoa(made.privateKey()) }
-  return { kind: 'Secret', metadata: { name: 'osm-ca-bundle', namespace: OSM_NAMESPACE }, rest: { data } }
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'osm-ca-bundle', namespace: OSM_NAMESPACE }, data }
 }

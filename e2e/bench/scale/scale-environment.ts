@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { BaselineServer, type MessagesByType } from '../baseline-server.js'
 import { freePort } from '../local-api.js'
 import { MeshApi } from './api.js'
 import { issueCertificates, type MeshCertificates } from './certificates.js'
 import { Controller } from './controller.js'
-import { BaselineServer } from './baseline-server.js'
 import { scaleMesh, scaleProxies, type ScaleSize } from './mesh.js'
 import { Proxies, type ProxyServer } from './proxies.js'
 
@@ -25,7 +25,7 @@ export interface ScalePrograms {
 /** Messages that some proxies were sent first, by type. */
 export interface FirstAnswers {
   readonly nodeIds: readonly string[]
-  readonly types: readonly (readonly [typeUrl: string, messages: readonly Uint8Array[]])[]
+  readonly types: MessagesByType
 }
 
 /** Changes are collected for so long after the first one, at most. */

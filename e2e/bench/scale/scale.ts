@@ -27,7 +27,7 @@ export interface ScaleOptions extends Rounds {
   readonly rolloutPods: number
   /** Certificates that follow a new root are waited for, up to 40 s. */
   readonly rootCertificates: boolean
-  readonly programs: ScalePrograms & { readonly reader: string }
+  readonly programs: ScalePrograms
 }
 
 /** What a mesh of many services and proxies costs its controller. */
@@ -59,7 +59,7 @@ export async function measureEndpoints(
   },
 ): Promise<readonly ChangeFigures[]> {
   const { services, replicas, affected, programs } = options
-  const size = { services, replicas, calls: 5, hubs: affected, permissive: false }
+  const size = { services, replicas, hubs: affected, permissive: false }
   return withWorld(size, programs, async (environment) => {
     await step('connections', () => environment.connect(true))
     await environment.connectFloor()
@@ -80,7 +80,7 @@ export async function measureServices(options: {
   readonly programs: ScalePrograms
 }): Promise<ServiceAddedFigures> {
   const { services, replicas, affected, rounds, programs } = options
-  const size = { services, replicas, calls: 5, hubs: [affected / 2, 5 * (affected / 2)], permissive: false }
+  const size = { services, replicas, hubs: [affected / 2, 5 * (affected / 2)], permissive: false }
   return withWorld(size, programs, async (environment) => {
     await step('connections', () => environment.connect())
     return step('service', () => measureServiceAdded(environment, affected, rounds))
@@ -92,7 +92,7 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigures>
   const { services, replicas, affected, programs } = options
   const [few, many] = affected
   const empty = await step('empty controller', () => emptyControllerMiB(programs))
-  const size = { services, replicas, calls: 5, hubs: affected, permissive: false }
+  const size = { services, replicas, hubs: affected, permissive: false }
   return withWorld(size, programs, async (environment) => ({
     ...(await firstConnections(environment)),
     emptyControllerMiB: empty,
@@ -110,7 +110,7 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigures>
       return measureNoOps(environment, {
         perSecond: WRITES_PER_SECOND,
         seconds: options.noOpSeconds,
-        readerProgram: programs.reader,
+        floorProgram: programs.floor,
       })
     }),
     rollout: await step('rollout', () => measureRollout(environment, options.rolloutPods, PODS_PER_SECOND)),

@@ -1,7 +1,8 @@
+import { BaselineServer } from '../baseline-server.js'
+import { meshedPod } from '../kubernetes-cluster.js'
 import { round, type Summary, summarize } from '../statistics.js'
 import { DEBOUNCE_MS, totals } from './changes.js'
-import { ChildRequests } from './child-requests.js'
-import { podObject, serviceOf } from './mesh.js'
+import { podOf } from './mesh.js'
 import type { MemoryOfProcess } from './controller.js'
 import { cpuSecondsOf } from './process-figures.js'
 import type { ScaleEnvironment } from './scale-environment.js'
@@ -81,22 +82,19 @@ export interface NoOpFigures {
 /** Annotations of pods change, as tools of users write them, and statuses, as kubelets do. */
 export async function measureNoOps(
   environment: ScaleEnvironment,
-  options: { readonly perSecond: number; readonly seconds: number; readonly readerProgram: string },
+  options: { readonly perSecond: number; readonly seconds: number; readonly floorProgram: string },
 ): Promise<NoOpFigures> {
   const { perSecond, seconds } = options
-  const { services, replicas } = environment.size
-  const count = services * replicas
+  const { size } = environment
   const objects = Array.from({ length: perSecond * seconds }, (_, n) => {
-    const index = n % count
-    const service = Math.floor(index / replicas)
-    const pod = podObject({ ...serviceOf(service), index })
-    if (n % 2 === 0) return { ...pod, metadata: annotated(pod.metadata, n) }
-    return { ...pod, rest: { ...pod.rest, status: { ...(pod.rest?.status as object), hostIP: `192.0.2.${n % 251}` } } }
+    const pod = podOf(size, n % (size.services * size.replicas))
+    if (n % 2 === 0) return meshedPod(pod, { 'example.com/checked': String(n) })
+    const running = meshedPod(pod)
+    return { ...running, status: { ...running.status, hostIP: `192.0.2.${n % 251}` } }
   })
-  const reader = new ChildRequests(options.readerProgram)
+  const reader = await BaselineServer.start(options.floorProgram)
   try {
-    await reader.first()
-    await reader.ask({ type: 'read', url: `${environment.api.url}/api/v1/pods` })
+    await reader.read(`${environment.api.url}/api/v1/pods`)
     const before = totals(await environment.proxies.counters())
     const { recomputedPolicies } = await environment.controller.figures()
     const cpu = { controller: await cpuSecondsOf(environment.controller.pid), reader: await cpuSecondsOf(reader.pid) }
@@ -106,7 +104,7 @@ export async function measureNoOps(
     const bare = round((await cpuSecondsOf(reader.pid)) - cpu.reader)
     const after = totals(await environment.proxies.counters())
     const figures = await environment.controller.figures()
-    const { lines } = await reader.ask<{ readonly lines: number }>({ type: 'count' })
+    const lines = await reader.lines()
     if (lines < objects.length) throw new Error(`the reader has read ${lines} of ${objects.length} lines`)
     return {
       perSecond,
@@ -121,8 +119,4 @@ export async function measureNoOps(
   } finally {
     await reader.close()
   }
-}
-
-function annotated<M extends { readonly annotations?: Readonly<Record<string, string>> }>(metadata: M, n: number): M {
-  return { ...metadata, annotations: { ...metadata.annotations, 'example.com/checked': String(n) } }
 }

@@ -1,14 +1,17 @@
+import type { KubernetesManifest } from '@osm-ts/kubernetes'
+
 import { CLUSTER, ENDPOINTS, SECRET } from '../references.js'
+import { endpointSlice, meshedPod } from '../kubernetes-cluster.js'
 import {
   callersOf,
+  clusterName,
   firstServices,
   hubOf,
   hubSlice,
-  type MeshObject,
-  podObject,
-  serviceObjects,
+  newService,
+  podOf,
+  podsOf,
   serviceOf,
-  slice,
   trafficTarget,
 } from '../scale/mesh.js'
 import type { Proxies } from '../scale/proxies.js'
@@ -64,34 +67,33 @@ export class Churn {
   /** Comes back when anyone who was concerned has acknowledged everything. */
   async cycle(): Promise<void> {
     const { size } = this.#world
-    const { app, namespace } = serviceOf(0)
+    const place = serviceOf(0)
     const fresh = this.#freshService()
     const pods = this.#freshPods()
-    const replicas = Array.from({ length: size.replicas }, (_, index) => ({ app, namespace, index }))
+    const replicas = podsOf(size, 0)
     await Promise.all([
       this.#reconnect(),
       this.#change(true, [
-        trafficTarget(app, namespace, callersOf(size, 0), ['read']),
-        slice(app, namespace, [...replicas.slice(1), ...pods]),
-        ...pods.map((pod) => podObject(pod)),
+        trafficTarget(place, callersOf(size, 0), ['read']),
+        endpointSlice(place, [...replicas.slice(1), ...pods]),
+        ...pods.map((pod) => meshedPod(pod)),
         ...this.#noOps(),
         ...fresh.objects,
       ]),
       this.#told(CLUSTER, fresh.cluster),
     ])
-    const gone = [...fresh.objects, ...pods.map((pod) => podObject(pod))]
+    const gone = [...fresh.objects, ...pods.map((pod) => meshedPod(pod))]
     await this.#world.api.remove(gone)
     this.#done.objectsWritten += gone.length
-    await this.#change(false, [trafficTarget(app, namespace, callersOf(size, 0)), slice(app, namespace, replicas)])
+    await this.#change(false, [trafficTarget(place, callersOf(size, 0)), endpointSlice(place, replicas)])
     if (this.#cycle % CYCLES_PER_ROOT === 0) await this.#rotate()
     this.#cycle += 1
   }
 
   /** Writes objects, and an endpoint of the hub with them, which all hear of who stay. */
-  async #change(both: boolean, objects: readonly MeshObject[]): Promise<void> {
+  async #change(both: boolean, objects: readonly KubernetesManifest[]): Promise<void> {
     const { size, api, proxies } = this.#world
-    const hub = hubOf(this.#staying)
-    const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: this.#staying }
+    const resource = { typeUrl: ENDPOINTS, name: clusterName(hubOf(this.#staying)), count: this.#staying }
     const all = [...objects, hubSlice(size, this.#staying, both)]
     await proxies.reached(resource, () => api.put(all), TIMEOUT_MS)
     this.#done.objectsWritten += all.length
@@ -118,23 +120,18 @@ export class Churn {
   }
 
   /** A service that was never there, and who may call it. */
-  #freshService(): { readonly objects: readonly MeshObject[]; readonly cluster: string } {
-    const [app, namespace] = [`fresh-${this.#cycle}`, 'ns-1']
-    const objects = [
-      ...serviceObjects(app, namespace, [{ app, namespace, index: 600_000 + this.#cycle }]),
-      trafficTarget(app, namespace, firstServices(this.#world.size, this.#staying)),
-    ]
-    return { objects, cluster: `${namespace}/${app}|8080` }
+  #freshService(): { readonly objects: readonly KubernetesManifest[]; readonly cluster: string } {
+    const place = { namespace: 'ns-1', name: `fresh-${this.#cycle}` }
+    const callers = firstServices(this.#world.size, this.#staying)
+    return { objects: newService(place, 600_000 + this.#cycle, callers), cluster: clusterName(place) }
   }
 
   #freshPods() {
     return Array.from({ length: PODS }, (_, n) => ({ ...serviceOf(0), index: 700_000 + this.#cycle * PODS + n }))
   }
 
-  #noOps(): readonly MeshObject[] {
-    return Array.from({ length: NO_OPS }, (_, index) => {
-      const pod = { ...serviceOf(Math.floor(index / this.#world.size.replicas)), index }
-      return podObject(pod, { 'example.com/checked': String(this.#cycle) })
-    })
+  #noOps(): readonly KubernetesManifest[] {
+    const annotations = { 'example.com/checked': String(this.#cycle) }
+    return Array.from({ length: NO_OPS }, (_, index) => meshedPod(podOf(this.#world.size, index), annotations))
   }
 }

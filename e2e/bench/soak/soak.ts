@@ -58,7 +58,6 @@ export async function measureSoak(options: SoakOptions): Promise<SoakFigures> {
     services: SERVICES,
     replicas: REPLICAS,
     connected: proxies,
-    calls: 5,
     hubs: [staying],
     permissive: false,
   }

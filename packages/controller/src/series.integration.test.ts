@@ -14,6 +14,7 @@ import {
 import type { DriverMetrics } from '@osm-ts/driver-api'
 import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
 
+import { instance as generatedInstance } from '../../core/test/generated/manifests.js'
 import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
 import { startedDriver } from '../test/started-driver.js'
 import { startController } from './start-controller.js'
@@ -25,21 +26,12 @@ const KUBERNETES_SERIES = 275 + 74 + 5
 /** Major, minor, incremental, and of weak callbacks. */
 const GC_KINDS = 4
 
-const instance = (index: number, uuid: string, network = 0): string => `
-apiVersion: standalone.openservicemesh.io/v1alpha1
-kind: WorkloadInstance
-metadata: { name: store-${index}, namespace: shop, labels: { app: store } }
-spec:
-  uuid: ${uuid}
-  workload: store
-  serviceAccountName: store
-  sidecarClass: fake
-  mode: transparent
-  addresses: [10.${network}.${Math.floor(index / 250)}.${(index % 250) + 1}]
-  ports: [{ port: 8080 }]
-  ready: true
-  createdAt: "2026-01-01T00:00:00Z"
-`
+const store = { namespace: 'shop', name: 'store' }
+
+function instance(index: number, uuid: string, network = 0): string {
+  const addresses = [`10.${network}.${Math.floor(index / 250)}.${(index % 250) + 1}`]
+  return JSON.stringify(generatedInstance(store, index, { uuid, sidecarClass: 'fake', addresses }))
+}
 
 /** What the driver with the most metrics of its own has, class envoy, with every value that its labels can have. */
 function driverMetrics(metrics: DriverMetrics): void {
@@ -58,7 +50,7 @@ describe('the metrics of a controller with 1,000 proxies', () => {
     const { signal } = abort
     const uuids = Array.from({ length: PROXIES }, () => newProxyUUID())
     const source = new TextSource()
-    source.put(uuids.map((uuid, index) => instance(index, uuid)).join('---'))
+    source.put(uuids.map((uuid, index) => instance(index, uuid)).join('\n---\n'))
     const fake = startedDriver('fake')
     const provider = await TresorProvider.open({
       store: new MemoryCaStore(),
@@ -86,12 +78,11 @@ describe('the metrics of a controller with 1,000 proxies', () => {
     })
     const { proxies, meshCatalog, metrics } = fake.context()
     driverMetrics(metrics)
-    const serviceAccount = { namespace: 'shop', name: 'store' }
     const sessions: string[] = []
     const work = { queueMs: 1, translateMs: 1, encodeMs: 1, sendMs: 1, bytes: 1 }
     const watches: AsyncIterator<PolicyUpdate>[] = []
     for (const uuid of uuids) {
-      const certificate = await issuer.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false })
+      const certificate = await issuer.issueCertificate({ kind: 'proxy', uuid, serviceAccount: store }, { keep: false })
       const proxy = await proxies.authenticate(new X509Certificate(certificate.chain).raw)
       sessions.push(proxy.session)
       const steps = meshCatalog.policies.watch(proxy, signal)[Symbol.asyncIterator]()

@@ -2,7 +2,9 @@
 export type { PartStore } from '../src/catalog/store/part-store.js'
 export { PolicyDiffs } from '../src/catalog/store/policy-diff.js'
 export { PolicyStream } from '../src/host/policy-stream.js'
-export { largeMesh } from './catalog/large-mesh.js'
+export { decodeManifests, GeneratedMesh, largeMesh, readAndWrite } from './generated/generated-mesh.js'
+export * as manifests from './generated/manifests.js'
+export type { Manifest, Place } from './generated/manifests.js'
 export {
   exampleObjects,
   faultyField,

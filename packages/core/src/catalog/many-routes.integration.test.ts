@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { OutboundPart, Part, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
-import { largeMesh } from '../../test/catalog/large-mesh.js'
+import { largeMesh } from '../../test/generated/generated-mesh.js'
 import { MeshFixture, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import type { ProxyKey } from '../identity/index.js'
 import { makeObjectKey, type KindMap } from '../spec/index.js'

@@ -1,21 +1,34 @@
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
 import { fromBinary } from '@bufbuild/protobuf'
 import { DeltaDiscoveryRequestSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
-import { rawDeltaAds } from '../raw-ads.js'
-import type { FloorCommand, FloorReport } from './baseline-server.js'
+import type { FloorCommand, ServerKey } from './baseline-server.js'
+import { serveReviews } from './floor-reviews.js'
 
-// The floor: a gRPC server that knows nothing. It answers the first request of each type, and the others that are no acknowledgements, with bytes that it
-// was given for the proxy that asks, and writes bytes to as many streams as it is told.
+// The floor, see baseline-server.ts. As a gRPC server it answers the first request of each type, and the others that are no acknowledgements, with bytes that
+// it was given for the proxy that asks, and writes bytes to as many streams as it is told.
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 
+const identity = (octets: Buffer): Buffer => octets
+/** Delta ADS as bytes. */
+const rawDeltaAds = {
+  DeltaAggregatedResources: {
+    path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: identity,
+    requestDeserialize: identity,
+    responseSerialize: identity,
+    responseDeserialize: identity,
+  },
+} as const
 const answers = new Map<string, ReadonlyMap<string, readonly Buffer[]>>()
 const streams = new Map<string, Stream>()
-
-const report = (message: FloorReport): void => {
-  if (process.connected) process.send?.(message)
-}
+let lines = 0
 
 function serve(stream: Stream): void {
   let nodeId = ''
@@ -38,7 +51,7 @@ function serve(stream: Stream): void {
   })
 }
 
-async function start({ chain, privateKey, clientRoots }: Extract<FloorCommand, { type: 'start' }>): Promise<number> {
+async function start({ chain, privateKey, clientRoots }: ServerKey): Promise<number> {
   const server = new Server({ 'grpc.max_send_message_length': -1 })
   server.addService(rawDeltaAds, { DeltaAggregatedResources: serve })
   const key = { cert_chain: Buffer.from(chain), private_key: Buffer.from(privateKey) }
@@ -51,28 +64,52 @@ async function start({ chain, privateKey, clientRoots }: Extract<FloorCommand, {
   })
 }
 
-process.on('message', (command: FloorCommand) => {
+async function read(url: string): Promise<void> {
+  const list = (await (await fetch(url)).json()) as { readonly metadata: { readonly resourceVersion: string } }
+  const response = await fetch(`${url}?watch=true&resourceVersion=${list.metadata.resourceVersion}`)
+  if (response.body === null) throw new Error('the watch has no body')
+  void follow(Readable.fromWeb(response.body))
+}
+
+async function follow(stream: Readable): Promise<void> {
+  for await (const line of createInterface({ input: stream })) {
+    JSON.parse(line)
+    lines += 1
+  }
+}
+
+async function obey(command: FloorCommand): Promise<object> {
   switch (command.type) {
     case 'start':
-      void start(command).then((port) => report({ type: 'started', id: command.id, port }))
-      break
+      return { port: await start(command.key) }
+    case 'start-reviews':
+      return { port: await serveReviews(command) }
     case 'answers': {
       const types = new Map(command.types.map(([type, messages]) => [type, messages.map((each) => Buffer.from(each))]))
       for (const nodeId of command.nodeIds) answers.set(nodeId, types)
-      report({ type: 'done', id: command.id, at: '' })
-      break
+      return {}
     }
     case 'push': {
       const at = process.hrtime.bigint().toString()
       const message = Buffer.from(command.message)
       for (const nodeId of command.nodeIds) streams.get(nodeId)?.write(message)
-      report({ type: 'done', id: command.id, at })
-      break
+      return { at }
     }
+    case 'read':
+      await read(command.url)
+      return {}
+    case 'count':
+      return { lines }
     case 'close':
       process.exit(0)
   }
+}
+
+process.on('message', (command: FloorCommand) => {
+  void obey(command).then((answer) => {
+    if (process.connected) process.send?.({ id: command.id, ...answer })
+  })
 })
-report({ type: 'listening' })
+process.send?.({ type: 'started' })
 // A parent that is killed says nothing.
 process.once('disconnect', () => process.exit(0))
