@@ -34,6 +34,7 @@ import { addVersion } from './commands/version.js'
 import { addVerify } from './commands/verify.js'
 import type { CommandHost } from './commands/cli-command.js'
 import { addClusterOptions } from './kubernetes/cluster-options.js'
+import { plainText } from './output/style.js'
 
 /** The whole command line. Nothing happens before it parses. */
 export function buildProgram(host: CommandHost): Command {
@@ -45,7 +46,7 @@ export function buildProgram(host: CommandHost): Command {
     .helpOption('-h, --help', 'show help')
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
-      writeErr: (text) => void context.stderr.write(text),
+      writeErr: (text) => void context.stderr.write(plainText(text)),
     })
     .exitOverride()
     .showHelpAfterError('(add --help for usage)')

@@ -6,6 +6,7 @@ import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import type { CliContext } from './cli-context.js'
 import { loadConfig } from './config/cli-config.js'
 import { exitCodes, type ExitCode } from './commands/cli-command.js'
+import { plainText } from './output/style.js'
 import { buildProgram } from './program.js'
 
 /** Runs one command line to its end. Gives the exit code; what went wrong was said on standard error. */
@@ -40,7 +41,7 @@ export function describeError(error: unknown, verbose: boolean): string {
     ? [`osm: ${error.message} [${error.code}]`, ...hintOf(error)]
     : [`osm: ${errorMessage(error)}`, ...(verbose ? [] : ['  add --verbose for a stack trace'])]
   const stack = verbose && error instanceof Error ? [...stackLines(error), ...causes(error.cause)] : []
-  return [...lines, ...stack].map((line) => `${line}\n`).join('')
+  return [...lines, ...stack].map((line) => `${plainText(line)}\n`).join('')
 }
 
 /** What to do about an API server that did not do what was asked, by the code of the error. */

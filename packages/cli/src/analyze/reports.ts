@@ -79,7 +79,7 @@ function subjectOf({ object, field }: Problem): string {
   return [object && formatObjectRef(object), field].filter(Boolean).join(': ')
 }
 
-/** Text inside an XML element or attribute. Characters that XML 1.0 cannot hold are shown as dots. */
+/** Text inside an XML element or attribute. Characters that XML 1.0 cannot hold are shown as dots; what would steer a terminal is a reference. */
 function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '·')
@@ -87,5 +87,5 @@ function escapeXml(text: string): string {
     .replace(/</g, '&lt;')
     .replace(/>/g, '&gt;')
     .replace(/"/g, '&quot;')
-    .replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)
+    .replace(/[\t\n\r\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `&#${character.codePointAt(0)};`)
 }

@@ -1,5 +1,6 @@
 import type { CliContext } from '../cli-context.js'
 import type { CliConfig } from '../config/cli-config.js'
+import { renderedLine } from '../output/style.js'
 
 /** What the exit codes of every command mean. */
 export const exitCodes = {
@@ -25,5 +26,5 @@ export interface CommandHost {
 
 /** Lines as text, each with its end. */
 export function toText(lines: readonly string[]): string {
-  return lines.map((line) => `${line}\n`).join('')
+  return lines.map((line) => `${renderedLine(line)}\n`).join('')
 }

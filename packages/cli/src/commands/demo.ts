@@ -11,6 +11,7 @@ import type { DemoMachines } from '../demo/demo-machines.js'
 import type { DemoReport } from '../demo/demo-report.js'
 import type { LiveView } from '../live/live-view.js'
 import type { LiveMesh, RunMeshOptions } from '../live/run-mesh.js'
+import { toJsonLine } from '../output/format.js'
 import { isAlive } from '../state/find-mesh.js'
 import { toText, type CommandHost, exitCodes, type ExitCode } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
@@ -216,7 +217,7 @@ async function tell(
   json: boolean,
 ): Promise<ExitCode> {
   const color = wantsColor(stdout, variables)
-  if (json) stdout.write(`${JSON.stringify(report)}\n`)
+  if (json) stdout.write(toJsonLine(report))
   else {
     const { renderLive } = await import('../live/render-live.js')
     const { renderReport } = await import('../demo/render-report.js')

@@ -19,8 +19,8 @@ managed, osm does not install, upgrade or uninstall a mesh.`,
     .action(async ({ output }: { readonly output: string }, command: Command) => {
       const namespace = osmNamespaceOf(clusterFlagsOf(command), host)
       const settings = { install: { ...config, namespace } }
-      const { stringify } = await import('../output/yaml-library.js')
-      context.stdout.write(output === 'json' ? toJson(settings) : `---\n${stringify(settings)}`)
+      const { toYaml } = await import('../output/to-yaml.js')
+      context.stdout.write(output === 'json' ? toJson(settings) : `---\n${toYaml(settings)}`)
       onExit(exitCodes.ok)
     })
 }

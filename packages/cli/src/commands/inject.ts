@@ -22,7 +22,7 @@ interface InjectFlags {
 async function warnOfTemplates(results: readonly InjectedObject[], { stderr }: CliContext): Promise<void> {
   const { renderPassedOver } = await import('../inject/render-injection.js')
   for (const { passedOver } of results)
-    if (passedOver?.likelyTemplate !== undefined) stderr.write(`osm: ${renderPassedOver(passedOver)}\n`)
+    if (passedOver?.likelyTemplate !== undefined) stderr.write(toText([`osm: ${renderPassedOver(passedOver)}`]))
 }
 
 /** `osm inject` */
@@ -71,20 +71,20 @@ Examples:
       } else {
         const color = wantsColor(context.stdout, context.variables)
         const { renderDiff, renderExplanation, renderPassedOver } = await import('../inject/render-injection.js')
-        const { stringify } = await import('../output/yaml-library.js')
+        const { toYaml } = await import('../output/to-yaml.js')
         if (explain) for (const pod of pods) context.stdout.write(toText(renderExplanation(pod, color)))
         if (explain)
           for (const { passedOver } of results)
-            if (passedOver !== undefined) context.stdout.write(`${renderPassedOver(passedOver)}\n`)
+            if (passedOver !== undefined) context.stdout.write(toText([renderPassedOver(passedOver)]))
         if (diff) for (const pod of pods) context.stdout.write(toText(renderDiff(pod, color)))
         if (!explain && !diff)
-          context.stdout.write(results.map(({ object }) => stringify(object, { lineWidth: 0 })).join('---\n'))
+          context.stdout.write(results.map(({ object }) => toYaml(object, { lineWidth: 0 })).join('---\n'))
       }
       if (!explain) await warnOfTemplates(results, context)
       const refused = pods.filter(({ outcome }) => outcome === 'refused')
       if (!explain)
         for (const { title, message, reason } of refused)
-          context.stderr.write(`osm: ${title} would be refused: ${message} [${reason}]\n`)
+          context.stderr.write(toText([`osm: ${title} would be refused: ${message} [${reason}]`]))
       onExit(refused.length === 0 ? exitCodes.ok : exitCodes.problem)
     })
 }

@@ -52,11 +52,11 @@ Examples:
       const problems = withShortPlaces(found, context.cwd)
       if (flags.output === 'json') context.stdout.write(toJson({ ...printed, problems }))
       else {
-        const { stringify } = await import('../output/yaml-library.js')
+        const { toYaml } = await import('../output/to-yaml.js')
         // Readers of YAML 1.1, such as kubectl, take a plain yes for true.
         const form = { lineWidth: 0, compat: 'yaml-1.1', aliasDuplicateObjects: false } as const
         const objects = 'routes' in printed ? printed.routes : printed.objects
-        context.stdout.write(objects.map((object) => stringify(object, form)).join('---\n'))
+        context.stdout.write(objects.map((object) => toYaml(object, form)).join('---\n'))
         const color = wantsColor(context.stderr, context.variables)
         if (problems.length > 0) context.stderr.write(toText(renderProblems(problems, color)))
       }

@@ -28,7 +28,7 @@ export function addProxyConfig(parent: Command, host: CommandHost): void {
       `${meshSourceHelp}\n\nThe summary shows the callers that the proxy allows, and the destinations of its own calls with their weights.`,
     )
     .action(async (instance: string, flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
-      const { stringify } = await import('../output/yaml-library.js')
+      const { toYaml } = await import('../output/to-yaml.js')
       const { summarizePolicy } = await import('../proxy/policy-summary.js')
       const api = await debugApiOf(await meshSourceOf(host, flags, command), context.signal)
       const policy = await api.policy(chooseProxy(await api.statuses(), instance))
@@ -37,7 +37,7 @@ export function addProxyConfig(parent: Command, host: CommandHost): void {
         flags.output === 'json'
           ? toJson(policy)
           : flags.output === 'yaml'
-            ? stringify(policy)
+            ? toYaml(policy)
             : toText(summarizePolicy(policy, color)),
       )
       onExit(exitCodes.ok)

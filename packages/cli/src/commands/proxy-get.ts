@@ -7,6 +7,7 @@ import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
+import { shownText } from '../output/style.js'
 import { chooseProxy } from '../state/choose-proxy.js'
 import { debugApi } from '../state/debug-api.js'
 import type { FoundMesh } from '../state/find-mesh.js'
@@ -93,7 +94,8 @@ async function getLocal(mesh: FoundMesh, page: string, instance: string, signal:
 
 function write({ stdout, cwd }: CliContext, file: string | undefined, text: string): void {
   if (file === undefined) {
-    stdout.write(text)
+    // The sidecar is in a pod of a tenant, and says what it likes.
+    stdout.write(shownText(text, stdout))
     return
   }
   try {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { untilAborted } from '@osm-ts/driver-api/toolkit'
 
-import { outputOption } from '../output/format.js'
+import { outputOption, toJsonLine } from '../output/format.js'
 import { type CommandHost, exitCodes } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
 
@@ -68,7 +68,7 @@ Example:
           workloadApiSocket: resolve(context.cwd, flags.workloadApiSocket),
         }),
         ...(flags.machineAddress !== undefined && { machineAddress: flags.machineAddress }),
-        ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
+        ...(json && { onEvent: (event: object) => void context.stdout.write(toJsonLine(event)) }),
       }
       await runMesh(context, options, ({ observer, signal }) =>
         json ? untilAborted(signal) : showLive(context, observer, signal),

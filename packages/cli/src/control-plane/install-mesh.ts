@@ -4,6 +4,7 @@ import { customResourceDefinitions } from '@osm-ts/kubernetes'
 import { cliError } from '../errors.js'
 import { runHelm, type HelmRun } from '../helm/helm.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
+import { plainLine } from '../output/style.js'
 import { PodProgress } from './pod-progress.js'
 
 /** What to install, or to upgrade to. */
@@ -65,7 +66,7 @@ async function applyChart(
   [verb, name]: readonly [verb: 'install' | 'upgrade', name: string],
   own: { readonly options: readonly string[]; readonly set: readonly string[] },
 ): Promise<void> {
-  const tell = (line: string): void => void run.context.stderr.write(`osm: ${line}\n`)
+  const tell = (line: string): void => void run.context.stderr.write(`osm: ${plainLine(line)}\n`)
   const progress = new PodProgress(cluster, { namespace: run.namespace, labelSelector: meshSelector(meshName) }, tell)
   const done = new AbortController()
   const following = progress.follow(AbortSignal.any([done.signal, run.signal]))

@@ -8,6 +8,7 @@ import type { ClusterFlags } from '../kubernetes/cluster-options.js'
 import { findControlPlanes, type ControlPlane } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { openQuestions } from '../output/confirm.js'
+import { plainLine } from '../output/style.js'
 import { deleteLeftovers, type GoneMesh } from './delete-leftovers.js'
 import { listMeshes, renderMeshes } from './list-meshes.js'
 
@@ -152,5 +153,5 @@ async function agreedLeftovers({
 }
 
 function teller({ context }: UninstallOptions): (line: string) => void {
-  return (line) => void context.stdout.write(`${line}\n`)
+  return (line) => void context.stdout.write(`${plainLine(line)}\n`)
 }

@@ -6,7 +6,7 @@ import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
 import { findProgram } from '../find-programs.js'
 import type { ClusterFlags } from '../kubernetes/cluster-options.js'
-import { span } from '../output/style.js'
+import { plainLine, span } from '../output/style.js'
 
 /** Helm that can be run. */
 export interface Helm {
@@ -91,7 +91,7 @@ export async function runHelm(
   )
   signal.throwIfAborted()
   if (code === 0) {
-    for (const line of lines) context.stderr.write(`helm: ${line}\n`)
+    for (const line of lines) context.stderr.write(`helm: ${plainLine(line)}\n`)
     return
   }
   const said = lines.map((line) => line.replace(/^Error: /, '')).join('\n  ')

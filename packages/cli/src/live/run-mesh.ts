@@ -6,6 +6,7 @@ import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
 import { formatSeconds } from '../output/format.js'
 import { showMilestones } from '../output/milestones.js'
+import { plainLine } from '../output/style.js'
 import { Convergence, type Converged } from './convergence.js'
 import { MeshObserver } from './mesh-observer.js'
 import { pollMesh } from './poll-mesh.js'
@@ -135,7 +136,7 @@ export async function runMesh<T>(
     failed.reject(error)
     await shown
     if (context.signal.aborted) return undefined
-    for (const line of observer.errorLines()) context.stderr.write(`  ${line}\n`)
+    for (const line of observer.errorLines()) context.stderr.write(`  ${plainLine(line)}\n`)
     throw error
   } finally {
     ending.abort()

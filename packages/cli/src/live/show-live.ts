@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { wantsColor, type CliContext } from '../cli-context.js'
+import { toText } from '../commands/cli-command.js'
 import type { MeshObserver } from './mesh-observer.js'
 import { ProblemLines } from './problem-lines.js'
 import { renderLines, renderLive } from './render-live.js'
@@ -41,7 +42,7 @@ async function tellLines(
 ): Promise<void> {
   const problems = new ProblemLines()
   const write = (lines: readonly string[]): void => {
-    stdout.write(lines.map((line) => `${line}\n`).join(''))
+    stdout.write(toText(lines))
   }
   for (let look = 1; !signal.aborted; look += 1) {
     await pause(drawMs, signal)

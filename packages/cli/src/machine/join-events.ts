@@ -1,6 +1,8 @@
 import type { JoinEvent } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
+import { toJsonLine } from '../output/format.js'
+import { plainLine } from '../output/style.js'
 
 /** Writes what happens to a machine: variables for its programs to standard output, everything else to standard error. */
 export function writeJoinEvent(
@@ -9,7 +11,7 @@ export function writeJoinEvent(
   asJson: boolean,
 ): void {
   if (asJson) {
-    stdout.write(`${JSON.stringify(event)}\n`)
+    stdout.write(toJsonLine(event))
     return
   }
   switch (event.type) {
@@ -17,7 +19,9 @@ export function writeJoinEvent(
       stderr.write(`${event.isNew ? 'Joined' : 'Back'} as ${event.name}, identity ${event.identity}\n`)
       return
     case 'sidecar':
-      stderr.write(`The sidecar ${event.state === 'exited' ? (event.detail ?? 'ended') : `is ${event.state}`}\n`)
+      stderr.write(
+        `The sidecar ${event.state === 'exited' ? plainLine(event.detail ?? 'ended') : `is ${event.state}`}\n`,
+      )
       return
     case 'reported':
       stderr.write(
@@ -25,12 +29,12 @@ export function writeJoinEvent(
           ? 'Ready: callers reach this machine\n'
           : 'Not ready yet: the sidecar starts, or the workload does not listen\n',
       )
-      for (const [name, value] of Object.entries(event.variables)) stdout.write(`${name}=${value}\n`)
+      for (const [name, value] of Object.entries(event.variables)) stdout.write(`${plainLine(`${name}=${value}`)}\n`)
       return
     case 'renewed':
       stderr.write('The certificate was renewed\n')
       return
     case 'problem':
-      stderr.write(`${event.message}\n`)
+      stderr.write(`${plainLine(event.message)}\n`)
   }
 }

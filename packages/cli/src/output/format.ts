@@ -9,9 +9,24 @@ export function outputOption(forms: readonly string[] = ['table', 'json'] satisf
   return new Option('-o, --output <form>', 'output format').choices(forms).default(first)
 }
 
-/** A value as JSON for people and programs alike. */
+/** A value as JSON for people and programs alike: what would steer a terminal is escaped. */
 export function toJson(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`
+  return `${escaped(JSON.stringify(value, undefined, 2))}\n`
+}
+
+/** As {@link toJson}, on one line. */
+export function toJsonLine(value: unknown): string {
+  return `${escaped(JSON.stringify(value))}\n`
+}
+
+/** JSON escapes control characters below U+0020 alone. The others can only be in its texts, where an escape stands for the same. */
+function escaped(json: string): string {
+  return json.replace(/[\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
 }
 
 /** How long ago, in the largest unit that says something: 4s, 12m, 3h, 2d. */

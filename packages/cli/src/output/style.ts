@@ -17,9 +17,38 @@ const codes: Readonly<Record<Emphasis, string>> = {
   accent: '36',
 }
 
+/** Characters that steer a terminal, hide text or change its order. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+/** The same, and the escape sequences that {@link renderSpans} writes. */
+const EMPHASIS_OR_STEERING = new RegExp(
+  `\\u001B\\[(?:${['0', ...Object.values(codes).filter(Boolean)].join('|')})m|${STEERING.source}`,
+  'gu',
+)
+const DOT = '·'
+
+/** A line that came from elsewhere: characters that would steer the terminal are shown as dots. */
+export function plainLine(text: string): string {
+  return text.replace(STEERING, DOT)
+}
+
+/** As {@link plainLine}, for text of several lines: these, and tabs, stay. */
+export function plainText(text: string): string {
+  return text.replace(STEERING, (found) => (found === '\n' || found === '\t' ? found : DOT))
+}
+
+/** Text of several lines for a stream: a terminal gets it as {@link plainText}, a file or a program as it is. */
+export function shownText(text: string, { isTTY }: { readonly isTTY?: boolean }): string {
+  return isTTY === true ? plainText(text) : text
+}
+
+/** A rendered line, whose emphasis stays: what else would steer the terminal came from elsewhere. */
+export function renderedLine(line: string): string {
+  return line.replace(EMPHASIS_OR_STEERING, (found) => (found.length > 1 && found.startsWith('\u001B') ? found : DOT))
+}
+
 /** A span of text that came from elsewhere: characters that would steer the terminal are shown as dots. */
 export function span(text: string, emphasis: Emphasis = 'plain'): Span {
-  return { text: text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·'), emphasis }
+  return { text: plainLine(text), emphasis }
 }
 
 /** Spans as text, with the escape sequences of a terminal where colours are wanted. */

@@ -1,2 +1,2 @@
 /** What is used of yaml. In its own module: a bundle in several files keeps no names of a CommonJS package that is imported late. */
-export { parse, parseAllDocuments, stringify } from 'yaml'
+export { Document, parse, parseAllDocuments, stringify, visit } from 'yaml'
