@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url'
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { Oracle } from '@osm-ts/oracle'
@@ -7,7 +9,7 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 import { outcomeOf, verdictOnDialled } from './support/differential/dialled.js'
 import { parsed } from './support/differential/topology.js'
 import { inside, type Inside, type InsideAnswer, type Question } from './support/inside.js'
-import { kernelTestObstacle } from './support/kernel.js'
+import { kernelTestObstacle, run } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { account, egress, ignoredNamespace, meshConfig, routeGroup, service, workload } from './support/yaml.js'
 
@@ -37,7 +39,9 @@ function tlsOutside(name: string): readonly string[] {
   return outside(name, programs.tls, 443, { CERT: chain, KEY: privateKey })
 }
 
-const others = ['good', 'evil', 'secure', 'insecure', 'bank', 'casino'] as const
+const app = (name: string): string => fileURLToPath(new URL(`./support/apps/${name}.mjs`, import.meta.url))
+
+const others = ['good', 'evil', 'secure', 'insecure', 'bank', 'casino', 'fickle'] as const
 
 // What scenario files can't say: connections whose address and name differ, and addresses that are known only once everybody runs.
 describe('egress by address and by name in transparent mode', () => {
@@ -75,6 +79,7 @@ describe('egress by address and by name in transparent mode', () => {
           ...tlsOutside('insecure'),
           ...outside('bank', programs.tcp, 9000, { BANNER: '220 bank' }),
           ...outside('casino', programs.tcp, 9000, { BANNER: '220 casino' }),
+          ...outside('fickle', app('raw-http-server'), 80, { PORT: '80' }),
         ],
       },
       'transparent',
@@ -85,7 +90,7 @@ describe('egress by address and by name in transparent mode', () => {
       'egress.yaml',
       egress('shop/hosts', {
         from: ['shop/client'],
-        hosts: ['good.outside', '*.outside.svc.cluster.local'],
+        hosts: ['good.outside', 'fickle.outside', '*.outside.svc.cluster.local'],
         ports: ['80/http'],
       }),
       egress('shop/names', {
@@ -111,13 +116,17 @@ describe('egress by address and by name in transparent mode', () => {
     await mesh.stop()
   })
 
-  it.each(['good.outside', 'good.outside:80', 'good.outside.svc.cluster.local'])(
-    'takes a request for %s there, wherever it was dialled to',
-    async (host) => {
-      for (const dial of ['good', 'evil'] as const)
-        await expect(ask(request('http', host, dial))).resolves.toEqual({ status: 200, server: 'good' })
-    },
-  )
+  it.each([
+    'good.outside',
+    'good.outside:80',
+    'good.outside.',
+    'good.outside.:80',
+    'good.outside.svc.cluster.local',
+    'good.outside.svc.cluster.local.',
+  ])('takes a request for %s there, wherever it was dialled to', async (host) => {
+    for (const dial of ['good', 'evil'] as const)
+      await expect(ask(request('http', host, dial))).resolves.toEqual({ status: 200, server: 'good' })
+  })
 
   it.each(['evil.outside', 'good.outside:443', 'good.outside.example', 'outside.svc.cluster.local', '127.0.0.1:15000'])(
     'answers 404 to a request for %s, wherever it was dialled to',
@@ -126,6 +135,17 @@ describe('egress by address and by name in transparent mode', () => {
         await expect(ask(request('http', host, dial))).resolves.toEqual({ status: 404 })
     },
   )
+
+  it('answers requests that change nothing although a server there ends connections without saying so', () => {
+    const request = (line: string): string => `${line} HTTP/1.1\r\nHost: fickle.outside\r\n\r\n`
+    const many = Array.from({ length: 150 }, (_, index) => request(`${index % 2 === 0 ? 'GET' : 'HEAD'} /once`))
+    const say = [...many, request('GET /last')]
+    const argument = JSON.stringify({ host: 'fickle.outside', port: 80, say, until: 'GET /last' })
+    const namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
+    const answers = run('ip', ['netns', 'exec', namespace, process.execPath, app('raw-client'), argument])
+    expect(answers).not.toContain('503')
+    expect(answers.split('HTTP/1.1 200 OK')).toHaveLength(many.length + 2)
+  })
 
   it.each(['secure.outside', 'secure.outside.svc.cluster.local'])(
     'takes TLS with the server name %s there, wherever it was dialled to',

@@ -379,6 +379,23 @@ describe('Translator', () => {
     })
   })
 
+  it('changes nothing but chains of the outbound listener when the first way out by HTTPS opens', () => {
+    const { proxy, parts } = read('egress-policy.json')
+    const onPortOfHttps = Object.entries(parts).map(([hash, part]) => [
+      hash,
+      part.kind === 'egress' && part.port === 993 ? { ...part, port: 8443 } : part,
+    ])
+    const policy = pinPolicy({ proxy, parts: Object.fromEntries(onPortOfHttps) as typeof parts })
+    const { egress: _, ...closed } = policy.proxy
+    const [before, after] = [{ ...policy, proxy: closed }, policy].map((document) => {
+      const listener = resourcesAsJson(translate(document)).listener['outbound-listener']
+      const { filterChains, filterChainMatcher, defaultFilterChain, ...rest } = listener as Record<string, unknown>
+      return { filterChains, rest: { ...rest, filterChainMatcher: undefined, defaultFilterChain } }
+    })
+    expect(JSON.stringify(after?.filterChains)).not.toBe(JSON.stringify(before?.filterChains))
+    expect(after?.rest).toEqual(before?.rest)
+  })
+
   it('refuses a reference that leads to another kind of part', () => {
     const policy = read('permissive.json')
     const broken = sibling(policy, { mesh: policy.proxy.trust })

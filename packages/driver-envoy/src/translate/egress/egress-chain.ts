@@ -1,4 +1,4 @@
-import type { EgressPart } from '@osm-ts/driver-api/policy'
+import type { EgressPart, Protocol } from '@osm-ts/driver-api/policy'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
@@ -50,6 +50,25 @@ export function egressChains(
   ]
 }
 
+/**
+ * Ports of HTTPS, on which clients speak first. They are always inspected: which ports are inspected is part of the listener itself, and Envoy closes all
+ * connections of a listener that changes, such as those to databases when the first Egress for port 443 is added.
+ */
+const HTTPS_PORTS = [443, 6443, 8443] as const
+
+/**
+ * Ports of HTTPS that are inspected, whatever uses them.
+ *
+ * @param parts - what is called and opened; a server of theirs may speak first
+ */
+export function alwaysInspectedPorts(
+  parts: readonly { readonly port: number; readonly protocol: Protocol }[],
+): readonly number[] {
+  return HTTPS_PORTS.filter(
+    (always) => !parts.some(({ port, protocol }) => port === always && protocol === 'tcp-server-first'),
+  )
+}
+
 /** Ports on which the SNI name chooses, so that the first bytes must be read. */
 export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] {
   const ports = parts.filter(({ protocol }) => protocol === 'https').map(({ port }) => port)
@@ -67,6 +86,7 @@ function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBre
         mesh,
         // Paths of the outside are not ours to change.
         mergeSlashes: false,
+        hostChooses: true,
         filters: {
           ...breakerFilters(hasBreakers),
           'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter(),

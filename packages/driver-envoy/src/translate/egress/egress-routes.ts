@@ -5,6 +5,7 @@ import { type BreakersByCluster, breakersBehind } from '../upstreams/breakers.js
 import { duration, encode, type Init } from '../encoding/encode.js'
 import { routeMatch } from '../routing/matching.js'
 import { names } from '../encoding/names.js'
+import { repeatedRequests } from '../routing/repeated-requests.js'
 import { weightedRoute } from '../outbound/outbound-routes.js'
 import { requestDestination } from './tunnel.js'
 import { throughGateways, type Tunnel, type WayOut, type EgressGatewayRoutes } from './egress-gateway-routes.js'
@@ -40,6 +41,7 @@ export function egressVirtualHost(
     name: names.egressVirtualHost(part.id),
     domains: takesAnyHost(part) ? [ANY_HOST] : [...withoutPort, ...withPort].sort(),
     routes: [...egressRoutes(part, way, breakers)],
+    retryPolicy: repeatedRequests,
   })
 }
 
@@ -76,6 +78,7 @@ export function passthroughVirtualHost(tunnel: Tunnel | undefined): Uint8Array {
         ? forwardTo(names.passthroughCluster)
         : tunnelled(forwardTo(names.tunnelledCluster(names.passthroughCluster, tunnel.name)), { kind: 'dialled' }),
     ],
+    retryPolicy: repeatedRequests,
   })
 }
 
@@ -100,6 +103,7 @@ export function forwardProxyFallback(
       ...anyHost.flatMap((part) => egressRoutes(part, egressGatewayRoutes.byPart.get(part.id), breakers)),
       ...(egressEnabled ? passthroughRoutes(egressGatewayRoutes.others) : [refusal]),
     ],
+    retryPolicy: repeatedRequests,
   })
 }
 

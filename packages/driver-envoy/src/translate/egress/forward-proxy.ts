@@ -15,7 +15,7 @@ import { GetAddrInfoDnsResolverConfigSchema } from '@osm-ts/envoy-api/envoy/exte
 
 import { circuitBreakers } from '../upstreams/circuit-breakers.js'
 import { duration, encode, type Init, pack } from '../encoding/encode.js'
-import { httpProtocolOptions } from '../routing/http-protocol.js'
+import { httpProtocolOptions, OUTSIDE_IDLE_MS } from '../routing/http-protocol.js'
 import { names } from '../encoding/names.js'
 import type { Settings } from '../settings.js'
 
@@ -65,6 +65,8 @@ export function forwardProxyCluster(settings: Settings): Uint8Array {
     circuitBreakers: circuitBreakers(),
     clusterDiscoveryType: { case: 'clusterType', value: forwardProxyClusterType() },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits),
+    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits, {
+      idleTimeoutMs: OUTSIDE_IDLE_MS,
+    }),
   })
 }

@@ -21,7 +21,7 @@ import { circuitBreakers } from '../upstreams/circuit-breakers.js'
 import { staticCluster, transportSocketTo } from '../upstreams/cluster.js'
 import { duration, encode, type Init, oneOf, pack } from '../encoding/encode.js'
 import { HTTP_SET_FILTER_STATE } from '../routing/filter-order.js'
-import { httpProtocolOptions } from '../routing/http-protocol.js'
+import { httpProtocolOptions, OUTSIDE_IDLE_MS } from '../routing/http-protocol.js'
 import { names } from '../encoding/names.js'
 import type { MeshSettings } from '../settings.js'
 import type { Settings } from '../settings.js'
@@ -60,6 +60,7 @@ export function tunnelledCluster(part: UpstreamPart, tunnel: Tunnel, settings: S
     circuitBreakers: circuitBreakers(part.limits),
     typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, settings.mesh.httpLimits, {
       maxRequestsPerConnection: part.limits?.maxRequestsPerConnection,
+      idleTimeoutMs: OUTSIDE_IDLE_MS,
     }),
     transportSocket: throughListener(inner),
   })
@@ -71,7 +72,9 @@ export function tunnelledPassthrough(cluster: string, tunnel: Tunnel, settings: 
     ...entrance(names.tunnelledCluster(cluster, tunnel.name), tunnel),
     connectTimeout: duration(settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits),
+    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits, {
+      idleTimeoutMs: OUTSIDE_IDLE_MS,
+    }),
     transportSocket: throughListener(undefined),
   })
 }

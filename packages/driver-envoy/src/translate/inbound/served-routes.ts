@@ -7,16 +7,17 @@ import {
   type RouteMatch,
 } from '@osm-ts/driver-api/policy'
 import type { RBACSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
-import type { RetryPolicySchema, RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
+import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 
 import { duration, type Init, pack } from '../encoding/encode.js'
 import { HTTP_HEADER_MUTATION, HTTP_LOCAL_RATE_LIMIT, HTTP_RBAC } from '../routing/filter-order.js'
 import { requestDescriptors } from '../limits/global-rate-limits.js'
 import { removalsOfVirtualHost } from '../routing/header-removal.js'
-import { methodMatcher, routeMatch } from '../routing/matching.js'
+import { routeMatch } from '../routing/matching.js'
 import { names } from '../encoding/names.js'
 import { pathRuleRoutes } from '../routing/path-rule.js'
+import { repeatedRequests } from '../routing/repeated-requests.js'
 import { limitedHttpRequests } from '../limits/rate-limits.js'
 
 type RouteInit = Init<typeof RouteSchema>
@@ -63,16 +64,6 @@ export function servedConfig(
   }
 }
 
-/**
- * A workload may end a connection at the moment at which the next request is sent on it. Clients repeat requests that change nothing (RFC 9110, section 9.2.2)
- * when a connection that they have used before ends without an answer. They cannot do so here, because their connection does not end.
- */
-const repeated: Init<typeof RetryPolicySchema> = {
-  retryOn: 'reset,refused-stream',
-  numRetries: 1,
-  retriableRequestHeaders: [methodMatcher(['GET', 'HEAD', 'OPTIONS'])],
-}
-
 /** No timeout: how long a request may take is for the calling side to say. */
 function localRoute(id: string, match: RouteMatch, descriptors: readonly HttpRateLimitDescriptor[] = []): RouteInit {
   return {
@@ -82,7 +73,7 @@ function localRoute(id: string, match: RouteMatch, descriptors: readonly HttpRat
       value: {
         clusterSpecifier: { case: 'cluster', value: names.localCluster(id) },
         timeout: duration(0),
-        retryPolicy: repeated,
+        retryPolicy: repeatedRequests,
         rateLimits: requestDescriptors(descriptors),
       },
     },

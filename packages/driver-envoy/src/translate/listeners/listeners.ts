@@ -7,7 +7,7 @@ import type { EncodedResource, ResourceSet } from '../../resources/types.js'
 import { breakersOfOutbound } from '../upstreams/breakers.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { hasMetrics } from '../upstreams/clusters.js'
-import { egressChains, inspectedPorts } from '../egress/egress-chain.js'
+import { alwaysInspectedPorts, egressChains, inspectedPorts } from '../egress/egress-chain.js'
 import { isHttp } from '../routing/http-protocol.js'
 import { inboundChain } from '../inbound/inbound-chain.js'
 import { ingressChain, ingressMatches } from '../ingress/ingress-chain.js'
@@ -89,7 +89,8 @@ export class ListenerTranslation {
       ...outboundMembers.flatMap((member) => this.#outboundChain(member, view)),
       ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
     ]
-    const inspected = [...new Set([...inspectedPorts(outside), ...serverNamePorts(outboundMembers)])].sort(
+    const always = alwaysInspectedPorts([...outboundMembers.map(({ part }) => part), ...outside])
+    const inspected = [...new Set([...always, ...inspectedPorts(outside), ...serverNamePorts(outboundMembers)])].sort(
       (a, b) => a - b,
     )
     const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')

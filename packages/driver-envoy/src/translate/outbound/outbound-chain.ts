@@ -139,6 +139,7 @@ export function forwardProxyChain(
         mesh,
         // Paths of the outside are not ours to change; the called side merges by itself before it decides.
         mergeSlashes: !leavesMesh,
+        hostChooses: true,
         filters: {
           ...breakerFilters(hasBreakers),
           ...(leavesMesh ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),

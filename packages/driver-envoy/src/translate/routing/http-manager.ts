@@ -36,6 +36,8 @@ export interface HttpManager {
   readonly mesh: MeshSettings
   /** False only where requests for the outside pass, whose paths are not ours to change. */
   readonly mergeSlashes: boolean
+  /** True where the host of a request chooses between destinations: `example.com.` is the same host as `example.com`. */
+  readonly hostChooses?: boolean
   /** Present on the serving side. */
   readonly served?: {
     /** Chooses the virtual host: the SNI name has chosen the service already, so the `Host` header has no say in it. */
@@ -74,7 +76,8 @@ function routeSource(routeConfigName: string) {
 }
 
 /** The configuration of an HTTP connection manager. */
-export function httpManager({ routes, statPrefix, filters, mesh, mergeSlashes, served }: HttpManager): Any {
+export function httpManager(manager: HttpManager): Any {
+  const { routes, statPrefix, filters, mesh, mergeSlashes, hostChooses = false, served } = manager
   const measured = mesh.requestMetrics && served === undefined
   return pack(HttpConnectionManagerSchema, {
     statPrefix,
@@ -95,6 +98,7 @@ export function httpManager({ routes, statPrefix, filters, mesh, mergeSlashes, s
     // Path rule of the mesh, see path-rule.ts: dot segments are refused, not resolved.
     normalizePath: false,
     mergeSlashes,
+    stripTrailingHostDot: hostChooses,
     // Refused by routes, which say why.
     ...(served === undefined ? {} : { pathWithEscapedSlashesAction: EscapedSlashes.KEEP_UNCHANGED }),
     upgradeConfigs: upgradeTypes.map((upgradeType) => ({ upgradeType })),

@@ -39,6 +39,12 @@ export function isHttp(protocol: Protocol): boolean {
   return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
 }
 
+/**
+ * How long a connection to a server outside the mesh is kept without requests, in milliseconds. Servers close theirs after 5 seconds (Node, Apache) or more, and a
+ * request that is sent at that moment is lost. Networks between forget connections after some minutes without a word.
+ */
+export const OUTSIDE_IDLE_MS = 4_000
+
 /** How long connections to an upstream are used. */
 interface ConnectionReuse {
   readonly maxRequestsPerConnection?: number | undefined

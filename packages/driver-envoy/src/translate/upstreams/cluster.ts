@@ -22,7 +22,7 @@ import { circuitBreakers } from './circuit-breakers.js'
 import { adsSource } from '../encoding/config-source.js'
 import { duration, encode, type Init } from '../encoding/encode.js'
 import { forwardProxyClusterType } from '../egress/forward-proxy.js'
-import { httpProtocolOptions, isHttp } from '../routing/http-protocol.js'
+import { httpProtocolOptions, isHttp, OUTSIDE_IDLE_MS } from '../routing/http-protocol.js'
 import { names } from '../encoding/names.js'
 import { plaintextSockets } from './plaintext.js'
 import type { Settings } from '../settings.js'
@@ -45,6 +45,7 @@ export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Ar
     circuitBreakers: circuitBreakers(part.limits),
     typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, settings.mesh.httpLimits, {
       maxRequestsPerConnection: part.limits?.maxRequestsPerConnection,
+      ...(part.tls.mode !== 'mesh' && { idleTimeoutMs: OUTSIDE_IDLE_MS }),
     }),
     // What is to be encrypted and can't be gets no address, never plaintext.
     ...(part.tls.mode !== 'none' && transportSocket === undefined ? staticCluster(part.id, []) : discovery(part)),
@@ -123,7 +124,9 @@ export function passthroughCluster(settings: Settings): Uint8Array {
     circuitBreakers: circuitBreakers(),
     clusterDiscoveryType: { case: 'type', value: DiscoveryType.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits),
+    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits, {
+      idleTimeoutMs: OUTSIDE_IDLE_MS,
+    }),
   })
 }
 
