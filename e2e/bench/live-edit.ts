@@ -1,9 +1,10 @@
-import { cp } from 'node:fs/promises'
-import { request } from 'node:http'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '@osm-ts/driver-api/toolkit'
 
-import { type MeshPrograms, RealMesh } from './real-mesh.js'
+import type { TestMesh } from '../dataplane/support/mesh.js'
+import { throughProxy } from '../dataplane/support/traffic.js'
+import { type MeshPrograms, startSidecarMesh } from './sidecar-mesh.js'
 import { type Summary, summarize } from './statistics.js'
 
 /** From the change of a YAML file to the moment when it is live in real Envoys. */
@@ -24,13 +25,7 @@ export interface LiveEditOptions extends MeshPrograms {
 
 /** Runs the demo's mesh with real sidecars and edits its files. */
 export async function measureLiveEdit(options: LiveEditOptions): Promise<LiveEdit> {
-  const mesh = await RealMesh.start(options, async (scratch) => {
-    await cp(options.example, join(scratch, 'example'), {
-      recursive: true,
-      filter: (path) => !path.includes('node_modules'),
-    })
-    return join(scratch, 'example/mesh')
-  })
+  const mesh = await startSidecarMesh(options, await filesOf(options.example))
   try {
     const [refused, allowed] = ['      matches: [books-bought]', '      matches: [books-bought, buy-a-book]']
     const [closed, open] = ['enableEgress: false', 'enableEgress: true']
@@ -42,10 +37,10 @@ export async function measureLiveEdit(options: LiveEditOptions): Promise<LiveEdi
         [allowed, refused, 403],
       ] as const) {
         const start = performance.now()
-        await mesh.edit('traffic-access.yaml', from, to)
+        await edit(mesh, 'traffic-access.yaml', from, to)
         await until(async () => (await steal(mesh)) === status, `a ${status} for the thief`)
         policy.push(performance.now() - start)
-        await mesh.quiet()
+        await mesh.atRest()
       }
       for (const [from, to] of [
         [closed, open],
@@ -53,7 +48,7 @@ export async function measureLiveEdit(options: LiveEditOptions): Promise<LiveEdi
       ] as const) {
         const before = new Map((await mesh.statuses()).map(({ uuid, wantedVersion }) => [uuid, wantedVersion]))
         const start = performance.now()
-        await mesh.edit('mesh.yaml', from, to)
+        await edit(mesh, 'mesh.yaml', from, to)
         await until(
           async () =>
             (await mesh.statuses()).every(
@@ -62,7 +57,7 @@ export async function measureLiveEdit(options: LiveEditOptions): Promise<LiveEdi
           `every proxy with "${to}"`,
         )
         everyProxy.push(performance.now() - start)
-        await mesh.quiet()
+        await mesh.atRest()
       }
     }
     return { proxies: (await mesh.statuses()).length, policy: summarize(policy), everyProxy: summarize(everyProxy) }
@@ -71,16 +66,26 @@ export async function measureLiveEdit(options: LiveEditOptions): Promise<LiveEdi
   }
 }
 
-/** Status of a request of the thief for what only the buyer may have, through the thief's sidecar. */
-function steal(mesh: RealMesh): Promise<number> {
-  const path = 'http://bookstore.bookstore:14001/buy-a-book/new'
-  return new Promise((resolve, reject) => {
-    const asking = request({ ...mesh.proxyOf('bookthief'), path, headers: { 'user-agent': 'bench' } }, (response) => {
-      response.resume()
-      response.once('end', () => resolve(response.statusCode ?? 0))
-    })
-    asking.setTimeout(5000, () => asking.destroy(new Error('no answer within five seconds')))
-    asking.once('error', reject)
-    asking.end()
+/** The files of the example, whose programs run where they are. */
+async function filesOf(example: string): Promise<Readonly<Record<string, readonly string[]>>> {
+  const folder = join(example, 'mesh')
+  const texts = (await readdir(folder)).map(async (name) => {
+    const text = await readFile(join(folder, name), 'utf8')
+    return [name, [text.replaceAll('workingDir: ..', `workingDir: ${JSON.stringify(example)}`)]] as const
   })
+  return Object.fromEntries(await Promise.all(texts))
+}
+
+/** Replaces a text in a file. */
+async function edit(mesh: TestMesh, file: string, from: string, to: string): Promise<void> {
+  const text = await readFile(join(mesh.folder, file), 'utf8')
+  if (!text.includes(from)) throw new Error(`${file} holds no "${from}"`)
+  await mesh.write(file, text.replace(from, to))
+}
+
+/** Status of a request of the thief for what only the buyer may have, through the thief's sidecar. */
+async function steal(mesh: TestMesh): Promise<number> {
+  const proxy = mesh.proxyOf('bookthief/bookthief')
+  const options = { headers: { 'user-agent': 'bench' }, timeoutMs: 5000 }
+  return (await throughProxy(proxy, 'http://bookstore.bookstore:14001/buy-a-book/new', options)).status
 }

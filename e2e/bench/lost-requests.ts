@@ -14,7 +14,7 @@ import {
   upstreamTrafficSetting,
   workload,
 } from '../dataplane/support/yaml.js'
-import { type MeshPrograms, RealMesh } from './real-mesh.js'
+import { type MeshPrograms, proxyAddress, startSidecarMesh } from './sidecar-mesh.js'
 import { round } from './statistics.js'
 
 /** What became of requests while policies changed. Every request is counted, on both sides. */
@@ -50,23 +50,18 @@ const FRESH = 3
 
 /** Changes policies of a mesh with real sidecars under load. */
 export async function measureLostRequests(options: LostRequestsOptions): Promise<LostRequests> {
-  const mesh = await RealMesh.of(options, {
+  const mesh = await startSidecarMesh(options, {
     'config.yaml': [meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } })],
     'workloads.yaml': workloads(options),
     ...Object.fromEntries(changes.map(({ file, at }) => [file, at(0)])),
   })
   try {
-    const load = new Load(mesh.proxyOf('client'))
+    const load = new Load(proxyAddress(mesh, 'shop/client'))
     const start = performance.now()
     for (let n = 1; n <= options.changes; n += 1) {
       const change = changes[n % changes.length]
       if (change === undefined) break
-      const before = await versions(mesh)
-      await mesh.write(change.file, change.at(n).join('---\n'))
-      await until(
-        async () => (await versions(mesh)) !== before && (await isApplied(mesh)),
-        `the effect of ${change.file}`,
-      )
+      await mesh.apply(change.file, ...change.at(n))
       await load.goesOn()
     }
     const counted = await load.stop()
@@ -137,17 +132,6 @@ function workloads({ server, idle }: LostRequestsOptions): readonly string[] {
 
 function isOdd(n: number): boolean {
   return n % 2 === 1
-}
-
-async function versions(mesh: RealMesh): Promise<string> {
-  return JSON.stringify((await mesh.statuses()).map(({ wantedVersion }) => wantedVersion))
-}
-
-async function isApplied(mesh: RealMesh): Promise<boolean> {
-  const all = await mesh.statuses()
-  return all.every(
-    ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
-  )
 }
 
 /** Requests without pause until it is stopped. */

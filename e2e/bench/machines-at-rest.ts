@@ -1,14 +1,14 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { packageIntegrity } from '@osm-ts/driver-process'
-import { startMesh } from '@osm-ts/standalone'
 import { until } from '@osm-ts/driver-api/toolkit'
 
+import { startTestMesh, type TestMesh } from '../dataplane/support/mesh.js'
 import { account, meshConfig, service } from '../dataplane/support/yaml.js'
-import { cpuSecondsOf } from './scale/process-figures.js'
+import { childrenOf, cpuSecondsOf } from './scale/process-figures.js'
 
 /** Processor time of a controller whose mesh does not change, in percent of a core. */
 export interface MachinesAtRest {
@@ -69,18 +69,7 @@ async function restOf({
   roundSeconds,
   seconds,
 }: MachinesAtRestOptions): Promise<{ readonly controller: number; readonly provider: number }> {
-  const scratch = await mkdtemp(join(tmpdir(), 'osm-bench-machines-'))
-  const [folder, provider] = [join(scratch, 'mesh'), join(scratch, 'provider')]
-  const abort = new AbortController()
-  await Promise.all([mkdir(folder), mkdir(provider)])
-  await writeFile(
-    join(folder, 'mesh.yaml'),
-    [
-      meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
-      account('shop/store'),
-      service('shop/store', 'store', 8080, { protocol: 'http' }),
-    ].join('---\n'),
-  )
+  const provider = await mkdtemp(join(tmpdir(), 'osm-bench-machines-'))
   await writeFile(join(provider, 'index.mjs'), providerSource(machines, roundSeconds))
   await writeFile(
     join(provider, 'package.json'),
@@ -94,21 +83,18 @@ async function restOf({
     heapMb: 256,
     residentMb: 512,
   }
-  const mesh = await startMesh({
-    folder,
-    stateFolder: join(scratch, 'state'),
-    mode: 'explicit',
-    sidecarBinaries: {},
+  const documents = [
+    meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
+    account('shop/store'),
+    service('shop/store', 'store', 8080, { protocol: 'http' }),
+  ]
+  const mesh = await startTestMesh({ 'mesh.yaml': documents }, 'explicit', undefined, undefined, undefined, {
     controllerProgram,
     ...(machines > 0 && { endpointsProviders: [entry] }),
-    onEvent: () => undefined,
-    signal: abort.signal,
-    environment: process.env,
   })
   try {
-    await mesh.ready(60_000)
-    await until(async () => (await endpointsOf(mesh.controllerUrl())) === machines, `${machines} endpoints`)
-    const [controller = 0] = await childrenOf(process.pid)
+    await until(async () => (await endpointsOf(mesh)) === machines, `${machines} endpoints`)
+    const controller = mesh.mesh.controllerPid() ?? 0
     const [child] = await childrenOf(controller)
     const cpu = async (): Promise<readonly [number, number]> => [
       await cpuSecondsOf(controller),
@@ -123,23 +109,14 @@ async function restOf({
     return { controller: percent(0), provider: percent(1) }
   } finally {
     await mesh.stop()
-    abort.abort()
-    await rm(scratch, { recursive: true })
+    await rm(provider, { recursive: true })
   }
 }
 
 /** Endpoints of the Service, as the controller has them. */
-async function endpointsOf(controllerUrl: string | undefined): Promise<number> {
-  if (controllerUrl === undefined) return -1
-  const response = await fetch(`${controllerUrl}/debug/services?service=shop/store`)
-  const { endpoints = [] } = (await response.json()) as { readonly endpoints?: readonly object[] }
-  return endpoints.length
-}
-
-async function childrenOf(pid: number): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return text
-    .split(' ')
-    .filter((word) => word !== '')
-    .map(Number)
+async function endpointsOf({ debug }: TestMesh): Promise<number> {
+  const answer = JSON.parse(await debug('/debug/services?service=shop/store')) as {
+    readonly endpoints?: readonly object[]
+  }
+  return answer.endpoints?.length ?? 0
 }

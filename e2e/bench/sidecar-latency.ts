@@ -2,9 +2,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-import { applicationOf, AUTHORITY, startOneServerMesh } from './one-server-mesh.js'
 import { startPlainEnvoys } from './plain-envoys.js'
-import type { MeshPrograms } from './real-mesh.js'
+import { applicationOf, AUTHORITY, type MeshPrograms, proxyAddress, startOneServerMesh } from './sidecar-mesh.js'
 import { type Summary, round, summarize } from './statistics.js'
 
 /** What a pair of sidecars costs a request, beside a pair of Envoys of the same version that were configured by hand. All in one run, request by request in turn. */
@@ -51,12 +50,12 @@ export async function measureSidecarLatency(options: SidecarLatencyOptions): Pro
   const mesh = await startOneServerMesh(options)
   try {
     const application = applicationOf(mesh)
-    const { client, stop } = await startPlainEnvoys(options.envoy, join(mesh.scratch, 'plain'), application)
+    const { client, stop } = await startPlainEnvoys(options.envoy, join(mesh.stateFolder, 'plain'), application)
     try {
       const samples = await run(options, {
         direct: { ...application, bytes: requestTo('') },
         plainEnvoys: { ...client, bytes: requestTo(`http://${AUTHORITY}`) },
-        sidecars: { ...mesh.proxyOf('client'), bytes: requestTo(`http://${AUTHORITY}`) },
+        sidecars: { ...proxyAddress(mesh, 'bench/client'), bytes: requestTo(`http://${AUTHORITY}`) },
       })
       return compared(samples)
     } finally {

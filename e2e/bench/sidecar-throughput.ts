@@ -1,12 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { applicationOf, AUTHORITY, startOneServerMesh } from './one-server-mesh.js'
+import type { TestMesh } from '../dataplane/support/mesh.js'
+
 import { startPlainPipys } from './plain-pipys.js'
 import type { Address } from './plain-processes.js'
-import type { MeshPrograms, RealMesh } from './real-mesh.js'
+import { cpuSecondsOf } from './scale/process-figures.js'
+import { applicationOf, AUTHORITY, type MeshPrograms, proxyAddress, startOneServerMesh } from './sidecar-mesh.js'
 import { round } from './statistics.js'
 
 /** Requests through a pair of sidecars of class pipy, beside a pair of class envoy under the same YAML and a pair of Pipys without policy. In turns, in one run. */
@@ -76,7 +77,7 @@ export async function measureSidecarThroughput(
     stops.push(() => envoy.stop())
     const pipy = await startOneServerMesh({ ...options, sidecarClass: 'pipy' })
     stops.push(() => pipy.stop())
-    const folder = join(pipy.scratch, 'plain')
+    const folder = join(pipy.stateFolder, 'plain')
     const plain = await startPlainPipys(options.pipy, folder, applicationOf(pipy))
     stops.push(plain.stop)
     const pairs = {
@@ -94,9 +95,9 @@ export async function measureSidecarThroughput(
   }
 }
 
-function pairOf(mesh: RealMesh): Pair {
+function pairOf(mesh: TestMesh): Pair {
   const pids = mesh.mesh.instances().flatMap(({ sidecarPid }) => (sidecarPid === undefined ? [] : [sidecarPid]))
-  return { at: mesh.proxyOf('client'), pids }
+  return { at: proxyAddress(mesh, 'bench/client'), pids }
 }
 
 async function compare(
@@ -157,16 +158,10 @@ function summary(turns: readonly Turn[]): Throughput {
   }
 }
 
-/** Processor time of processes so far, in milliseconds. Linux counts it in hundredths of a second. */
+/** Processor time of processes so far, in milliseconds. */
 async function cpuMs(pids: readonly number[]): Promise<number> {
-  let ticks = 0
-  for (const pid of pids) {
-    const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-    // The name of a program may hold spaces, and ends with the last bracket.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    ticks += Number(fields[11]) + Number(fields[12])
-  }
-  return ticks * 10
+  const seconds = await Promise.all(pids.map(cpuSecondsOf))
+  return seconds.reduce((sum, each) => sum + each, 0) * 1000
 }
 
 async function stopLoad(load: ChildProcess): Promise<void> {

@@ -19,6 +19,12 @@ export async function residentMiBOf(pid: number): Promise<number> {
   return (Number(kilobytes) * 1024) / MEBIBYTE
 }
 
+/** Processes that a process has started and that run. */
+export async function childrenOf(pid: number): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.split(' ').flatMap((word) => (word.trim() === '' ? [] : [Number(word)]))
+}
+
 /** Files and connections that a process has open. */
 export async function descriptorsOf(pid: number): Promise<number> {
   return (await readdir(`/proc/${pid}/fd`)).length

@@ -60,6 +60,8 @@ export interface TestMesh {
   readonly debug: (path: string) => Promise<string>
   /** Waits until every proxy has applied what the catalog wants. */
   readonly settled: () => Promise<void>
+  /** Waits until nothing has changed for longer than a change takes. */
+  readonly atRest: () => Promise<void>
   /** Kills the controller, which its supervisor starts again, and waits until every proxy is back. */
   readonly restartController: (meanwhile?: () => Promise<void>) => Promise<void>
   readonly stop: () => Promise<void>
@@ -94,10 +96,12 @@ export async function startTestMesh(
   {
     envoy,
     environment,
+    controllerProgram = join(root, 'packages/standalone/dist/controller.mjs'),
     ...settings
   }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders' | 'machineAddress' | 'workloadApiSocket'> & {
     readonly envoy?: string
     readonly environment?: Readonly<Record<string, string>>
+    readonly controllerProgram?: string
   } = {},
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
@@ -129,7 +133,7 @@ export async function startTestMesh(
       ...(loaded !== undefined && { [loaded.name]: loaded.sidecar }),
     },
     ...(loaded !== undefined && { driverPackages: await listedDrivers(loaded.list, {}) }),
-    controllerProgram: join(root, 'packages/standalone/dist/controller.mjs'),
+    controllerProgram,
     onEvent: (event) => {
       events.push(event)
       if (event.type === 'sidecar' && /ended by SIG(SEGV|ABRT|BUS|ILL|FPE)/.test(event.detail ?? ''))
@@ -145,7 +149,7 @@ export async function startTestMesh(
   }
   try {
     await mesh.ready(120_000)
-    await atRest(access(mesh).statuses)
+    await access(mesh).atRest()
   } catch (error) {
     const trail = events
       .filter(({ type }) => type !== 'request')
@@ -219,6 +223,7 @@ function access(
       variable(workload, `OSM_TCP_${service.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`),
     debug,
     statuses,
+    atRest: () => atRest(statuses),
     isSettled: async () => (JSON.parse(await debug('/debug/status')) as { settled: boolean }).settled,
     status: async (workload) => {
       const { namespace, name: own } = instance(workload)
