@@ -1,11 +1,7 @@
-import { fileURLToPath } from 'node:url'
-
-import { programPath } from '../programs.js'
+import { javaClass, programPath, script } from '../programs.js'
 import { succeeded } from '../succeeded.js'
 import type { Corpus, Exchange, Json, TrafficClient, TrafficServer } from '../types.js'
 import { grpcExplanations } from './explanations.js'
-
-const app = (name: string): string => fileURLToPath(new URL(`../../apps/${name}`, import.meta.url))
 
 /** Every client does all of them with every server. */
 const exchanges: readonly Exchange[] = [
@@ -45,46 +41,36 @@ export function grpcCorpus(): Corpus {
   }
 }
 
-const titles = {
-  go: 'grpc-go (Go module)',
-  java: 'grpc-java on Netty (Debian)',
-  node: '@grpc/grpc-js (npm)',
-  python: 'grpcio (PyPI)',
+const languages = {
+  go: {
+    title: 'grpc-go (Go module)',
+    server: (port: string) => [programPath('goGrpcServer'), '-address', `:${port}`],
+    client: () => [programPath('goGrpcClient')],
+  },
+  java: { title: 'grpc-java on Netty (Debian)', server: javaClass('GrpcServer'), client: javaClass('GrpcClient') },
+  node: {
+    title: '@grpc/grpc-js (npm)',
+    server: script('node', 'node-grpc-server.mjs'),
+    client: script('node', 'node-grpc-client.mjs'),
+  },
+  python: {
+    title: 'grpcio (PyPI)',
+    server: script('python', 'python/grpc_server.py'),
+    client: script('python', 'python/grpc_client.py'),
+  },
 } as const
 
 function grpcServers(): readonly TrafficServer[] {
-  const argv: Readonly<Record<keyof typeof titles, (port: string) => readonly string[]>> = {
-    go: (port) => [programPath('goGrpcServer'), '-address', `:${port}`],
-    java: (port) => [...java('GrpcServer'), port],
-    node: (port) => [programPath('node'), app('node-grpc-server.mjs'), port],
-    python: (port) => [programPath('python'), app('python/grpc_server.py'), port],
-  }
-  return languages.map((language, i) => {
+  return Object.entries(languages).map(([language, { title, server }], i) => {
     const port = 8201 + i
-    return {
-      name: `grpc-${language}`,
-      title: titles[language],
-      port,
-      appProtocol: 'grpc',
-      argv: argv[language](String(port)),
-    }
+    return { name: `grpc-${language}`, title, port, appProtocol: 'grpc', argv: server(String(port)) }
   })
 }
 
-const languages = ['go', 'java', 'node', 'python'] as const
-
 function grpcClients(): readonly TrafficClient[] {
-  const argv: Readonly<Record<keyof typeof titles, readonly string[]>> = {
-    go: [programPath('goGrpcClient')],
-    java: java('GrpcClient'),
-    node: [programPath('node'), app('node-grpc-client.mjs')],
-    python: [programPath('python'), app('python/grpc_client.py')],
-  }
-  return languages.map((language) => ({ name: `grpc-${language}`, title: titles[language], argv: argv[language] }))
-}
-
-function java(main: string): readonly string[] {
-  return [programPath('java'), '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', programPath('classPath'), main]
+  return Object.entries(languages).map(([language, { title, client }]) => {
+    return { name: `grpc-${language}`, title, argv: client() }
+  })
 }
 
 /** Metadata with several values is one list, whether it came in one line or in several. */

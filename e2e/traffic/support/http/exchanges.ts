@@ -51,114 +51,68 @@ const KIB = 1024
 const many = (count: number, bytes: number): readonly (readonly [string, string])[] =>
   Array.from({ length: count }, (_, i) => [`X-Many-${i}`, 'v'.repeat(bytes)])
 
+const bytes = (count: number, framing: 'length' | 'chunked' = 'length') => ({ body: { bytes: count, framing } })
+
+function exchange(
+  method: string,
+  name: string,
+  path: string,
+  needs: readonly HttpFeature[],
+  more: Omit<HttpExchange, 'name' | 'method' | 'path' | 'needs'> = {},
+): HttpExchange {
+  return { name, method, path, needs, ...more }
+}
+
+/** With one header. */
+function got(
+  name: string,
+  path: string,
+  header: readonly [string, string],
+  needs: readonly HttpFeature[],
+): HttpExchange {
+  return exchange('GET', name, path, [...needs, 'headers'], { headers: [header] })
+}
+
+function posted(name: string, body: object, needs: readonly HttpFeature[] = []): HttpExchange {
+  return exchange('POST', name, '/echo', ['request body', 'echo', ...needs], body)
+}
+
 /** What every client does with every server, as far as both can. */
 export const httpExchanges: readonly HttpExchange[] = [
-  {
-    name: 'GET',
-    method: 'GET',
-    path: '/echo?x=1&y=%20',
-    headers: [['X-Test', 'One, Two']],
-    needs: ['echo', 'headers'],
-  },
-  { name: 'plain GET', method: 'GET', path: '/text', needs: [] },
-  { name: 'HEAD', method: 'HEAD', path: '/text', needs: ['methods'] },
-  { name: 'DELETE', method: 'DELETE', path: '/echo', needs: ['echo', 'methods'] },
-  { name: 'OPTIONS', method: 'OPTIONS', path: '/echo', needs: ['echo', 'methods'] },
-  {
-    name: 'POST',
-    method: 'POST',
-    path: '/echo',
-    body: { bytes: 1000, framing: 'length' },
-    needs: ['request body', 'echo'],
-  },
-  {
-    name: 'POST chunked',
-    method: 'POST',
-    path: '/echo',
-    body: { bytes: 100_000, framing: 'chunked' },
-    needs: ['request body', 'echo', 'chunked request'],
-  },
-  {
-    name: 'POST empty',
-    method: 'POST',
-    path: '/echo',
-    body: { bytes: 0, framing: 'length' },
-    needs: ['request body', 'echo'],
-  },
-  {
-    name: 'PUT 1 MiB',
-    method: 'PUT',
-    path: '/echo',
-    body: { bytes: KIB * KIB, framing: 'length' },
-    needs: ['request body', 'echo', 'methods'],
-  },
-  {
-    name: 'POST expecting 100',
-    method: 'POST',
-    path: '/echo',
-    body: { bytes: 2000, framing: 'length' },
-    expectsContinue: true,
-    needs: ['request body', 'echo', 'expect'],
-  },
-  { name: 'status 204', method: 'GET', path: '/status/204', needs: ['errors'] },
-  {
-    name: 'status 304',
-    method: 'GET',
-    path: '/status/304',
+  got('GET', '/echo?x=1&y=%20', ['X-Test', 'One, Two'], ['echo']),
+  exchange('GET', 'plain GET', '/text', []),
+  exchange('HEAD', 'HEAD', '/text', ['methods']),
+  exchange('DELETE', 'DELETE', '/echo', ['echo', 'methods']),
+  exchange('OPTIONS', 'OPTIONS', '/echo', ['echo', 'methods']),
+  posted('POST', bytes(1000)),
+  posted('POST chunked', bytes(100_000, 'chunked'), ['chunked request']),
+  posted('POST empty', bytes(0)),
+  exchange('PUT', 'PUT 1 MiB', '/echo', ['request body', 'echo', 'methods'], bytes(KIB * KIB)),
+  posted('POST expecting 100', { ...bytes(2000), expectsContinue: true }, ['expect']),
+  exchange('GET', 'status 204', '/status/204', ['errors']),
+  exchange('GET', 'status 304', '/status/304', ['conditional', 'headers', 'errors'], {
     headers: [['If-None-Match', '"corpus"']],
-    needs: ['conditional', 'headers', 'errors'],
-  },
-  { name: 'status 404', method: 'GET', path: '/status/404', needs: ['errors'] },
-  { name: 'status 500', method: 'GET', path: '/status/500', needs: ['errors'] },
-  { name: 'status 503', method: 'GET', path: '/status/503', needs: ['errors'] },
-  { name: 'redirect', method: 'GET', path: '/redirect', needs: ['errors'] },
-  { name: 'gzip', method: 'GET', path: '/gzip', headers: [['Accept-Encoding', 'gzip']], needs: ['gzip', 'headers'] },
-  { name: 'range', method: 'GET', path: '/bytes', headers: [['Range', 'bytes=100-199']], needs: ['range', 'headers'] },
-  {
-    name: 'cookies',
-    method: 'GET',
-    path: '/cookies',
-    headers: [['Cookie', 'a=1; b="two"; c=3']],
-    needs: ['cookies', 'headers'],
-  },
-  {
-    name: '60 KB of headers',
-    method: 'GET',
-    path: '/echo',
-    headers: many(8, 7_600),
-    needs: ['echo', 'large headers', 'headers'],
-  },
-  {
-    name: '100 headers',
-    method: 'GET',
-    path: '/echo',
-    headers: many(90, 8),
-    needs: ['echo', 'many headers', 'headers'],
-  },
-  { name: '40 KB of headers in the answer', method: 'GET', path: '/large-headers', needs: ['large headers'] },
-  { name: 'long URL', method: 'GET', path: `/echo/${'long/'.repeat(1_200)}`, needs: ['echo', 'long URL'] },
-  { name: 'escaped slash', method: 'GET', path: '/echo/group%2Fproject', needs: ['echo', 'escaped slash'] },
-  { name: 'unusual path', method: 'GET', path: "/echo/a:b@c;d=e,f/!$&'()*+~%C3%A4?q=a/b?c", needs: ['echo'] },
-  { name: 'by address', method: 'GET', path: '/echo', byAddress: true, needs: ['echo', 'by address'] },
-  { name: 'foreign host', method: 'GET', path: '/echo', host: 'www.example.com', needs: ['echo', 'foreign host'] },
-  { name: 'kept alive', method: 'GET', path: '/text', times: 3, needs: ['reuse'] },
-  {
-    name: 'connection: close',
-    method: 'GET',
-    path: '/echo',
-    headers: [['Connection', 'close']],
-    needs: ['closing', 'echo', 'headers'],
-  },
-  { name: 'server closes', method: 'GET', path: '/close', needs: ['closing'] },
-  { name: 'server-sent events', method: 'GET', path: '/events', needs: ['events'] },
-  { name: 'trailers', method: 'GET', path: '/trailers', headers: [['TE', 'trailers']], needs: ['trailers', 'headers'] },
-  { name: 'slow answer', method: 'GET', path: '/slow', needs: ['slow'] },
-  {
-    name: 'early answer',
-    method: 'POST',
-    path: '/early',
-    body: { bytes: 200_000, framing: 'length' },
-    holdsBody: true,
-    needs: ['request body', 'early'],
-  },
+  }),
+  exchange('GET', 'status 404', '/status/404', ['errors']),
+  exchange('GET', 'status 500', '/status/500', ['errors']),
+  exchange('GET', 'status 503', '/status/503', ['errors']),
+  exchange('GET', 'redirect', '/redirect', ['errors']),
+  got('gzip', '/gzip', ['Accept-Encoding', 'gzip'], ['gzip']),
+  got('range', '/bytes', ['Range', 'bytes=100-199'], ['range']),
+  got('cookies', '/cookies', ['Cookie', 'a=1; b="two"; c=3'], ['cookies']),
+  exchange('GET', '60 KB of headers', '/echo', ['echo', 'large headers', 'headers'], { headers: many(8, 7_600) }),
+  exchange('GET', '100 headers', '/echo', ['echo', 'many headers', 'headers'], { headers: many(90, 8) }),
+  exchange('GET', '40 KB of headers in the answer', '/large-headers', ['large headers']),
+  exchange('GET', 'long URL', `/echo/${'long/'.repeat(1_200)}`, ['echo', 'long URL']),
+  exchange('GET', 'escaped slash', '/echo/group%2Fproject', ['echo', 'escaped slash']),
+  exchange('GET', 'unusual path', "/echo/a:b@c;d=e,f/!$&'()*+~%C3%A4?q=a/b?c", ['echo']),
+  exchange('GET', 'by address', '/echo', ['echo', 'by address'], { byAddress: true }),
+  exchange('GET', 'foreign host', '/echo', ['echo', 'foreign host'], { host: 'www.example.com' }),
+  exchange('GET', 'kept alive', '/text', ['reuse'], { times: 3 }),
+  got('connection: close', '/echo', ['Connection', 'close'], ['closing', 'echo']),
+  exchange('GET', 'server closes', '/close', ['closing']),
+  exchange('GET', 'server-sent events', '/events', ['events']),
+  got('trailers', '/trailers', ['TE', 'trailers'], ['trailers']),
+  exchange('GET', 'slow answer', '/slow', ['slow']),
+  exchange('POST', 'early answer', '/early', ['request body', 'early'], { ...bytes(200_000), holdsBody: true }),
 ]

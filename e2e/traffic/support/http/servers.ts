@@ -1,11 +1,7 @@
-import { fileURLToPath } from 'node:url'
-
-import { programPath } from '../programs.js'
+import { javaClass, programPath, script } from '../programs.js'
 import type { TrafficServer } from '../types.js'
 import type { HttpFeature } from './exchanges.js'
 import type { PageProtocol } from './page-exchanges.js'
-
-const app = (name: string): string => fileURLToPath(new URL(`../../apps/${name}`, import.meta.url))
 
 /** A server of the HTTP corpus. */
 export interface HttpServer extends TrafficServer {
@@ -35,100 +31,66 @@ function appProtocolOf(speaks: HttpServer['speaks']): string {
   return speaks === 'pages, HTTP/2 over TLS' ? 'https' : 'http'
 }
 
-const node =
-  (script: string, ...args: readonly string[]) =>
-  (port: string): readonly string[] => [programPath('node'), app(script), ...args, port]
-const python =
-  (script: string, ...args: readonly string[]) =>
-  (port: string): readonly string[] => [programPath('python'), app(script), ...args, port]
-const go = (port: string): readonly string[] => [programPath('goHttpServer'), port]
+type Argv = Listed['argv']
+
+const node = (app: string, ...args: readonly string[]): Argv => {
+  return (port) => script('node', app)(...args, port)
+}
+const python = (app: string, ...args: readonly string[]): Argv => {
+  return (port) => script('python', app)(...args, port)
+}
+const go: Argv = (port) => [programPath('goHttpServer'), port]
+const nodeHttp = (version: string): Argv => node('node-http-server.mjs', version)
+const pythonHttp = (library: string): Argv => python('http_server.py', library)
+const configured = (name: string, program = name): Argv => node('configured-server.mjs', name, programPath(program))
+
+/** Servers of a protocol. */
+function serversOf(speaks: HttpServer['speaks']) {
+  return (name: string, title: string, argv: Argv, lacks: readonly HttpFeature[] = []): Listed => {
+    return { name, title, speaks, argv, lacks }
+  }
+}
 
 function http1(): readonly Listed[] {
-  const speaks = 'HTTP/1'
-  const java = (port: string): readonly string[] => [
-    programPath('java'),
-    ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', programPath('classPath')],
-    ...['HttpServerProgram', port],
-  ]
-  const configured = (name: string): Listed['argv'] => node('configured-server.mjs', name, programPath(name))
+  const server = serversOf('HTTP/1')
   return [
-    {
-      name: 'nginx',
-      title: 'nginx (Debian)',
-      speaks,
-      argv: configured('nginx'),
-      lacks: [...streams, 'events', 'slow'],
-    },
-    {
-      name: 'apache2',
-      title: 'Apache httpd (Debian)',
-      speaks,
-      argv: configured('apache2'),
-      lacks: [...streams, 'conditional', 'many headers'],
-    },
-    { name: 'node-http', title: 'Node http', speaks, argv: node('node-http-server.mjs', 'http1'), lacks: [] },
-    { name: 'go', title: 'Go net/http', speaks, argv: go, lacks: [] },
-    { name: 'java', title: 'Java HttpServer', speaks, argv: java, lacks: [...streams, 'range', 'closing'] },
-    {
-      name: 'python',
-      title: 'Python http.server, HTTP/1.0',
-      speaks,
-      argv: python('http_server.py', 'stdlib'),
-      lacks: [...streams, 'chunked request', 'expect'],
-    },
-    { name: 'aiohttp', title: 'aiohttp (PyPI)', speaks, argv: python('http_server.py', 'aiohttp'), lacks: streams },
-    { name: 'uvicorn', title: 'uvicorn (PyPI)', speaks, argv: python('http_server.py', 'uvicorn'), lacks: streams },
-    { name: 'gunicorn', title: 'gunicorn (PyPI)', speaks, argv: python('http_server.py', 'gunicorn'), lacks: streams },
+    server('nginx', 'nginx (Debian)', configured('nginx'), [...streams, 'events', 'slow']),
+    server('apache2', 'Apache httpd (Debian)', configured('apache2'), [...streams, 'conditional', 'many headers']),
+    server('node-http', 'Node http', nodeHttp('http1')),
+    server('go', 'Go net/http', go),
+    server('java', 'Java HttpServer', javaClass('HttpServerProgram'), [...streams, 'range', 'closing']),
+    server('python', 'Python http.server, HTTP/1.0', pythonHttp('stdlib'), [...streams, 'chunked request', 'expect']),
+    server('aiohttp', 'aiohttp (PyPI)', pythonHttp('aiohttp'), streams),
+    server('uvicorn', 'uvicorn (PyPI)', pythonHttp('uvicorn'), streams),
+    server('gunicorn', 'gunicorn (PyPI)', pythonHttp('gunicorn'), streams),
   ]
 }
 
 function http2(): readonly Listed[] {
-  const speaks = 'HTTP/2'
+  const server = serversOf('HTTP/2')
+  const nginx = configured('nginx-http2', 'nginx')
   return [
-    { name: 'node-http2', title: 'Node http2', speaks, argv: node('node-http-server.mjs', 'http2'), lacks: [] },
-    { name: 'go-h2c', title: 'Go net/http', speaks, argv: go, lacks: [] },
-    {
-      name: 'hypercorn',
-      title: 'hypercorn (PyPI)',
-      speaks,
-      argv: python('http_server.py', 'hypercorn'),
-      lacks: [...streams, 'expect'],
-    },
-    {
-      name: 'nginx-http2',
-      title: 'nginx (Debian)',
-      speaks,
-      argv: node('configured-server.mjs', 'nginx-http2', programPath('nginx')),
-      lacks: [...streams, 'request body', 'events', 'slow'],
-    },
+    server('node-http2', 'Node http2', nodeHttp('http2')),
+    server('go-h2c', 'Go net/http', go),
+    server('hypercorn', 'hypercorn (PyPI)', pythonHttp('hypercorn'), [...streams, 'expect']),
+    server('nginx-http2', 'nginx (Debian)', nginx, [...streams, 'request body', 'events', 'slow']),
   ]
 }
 
 function webSocket(): readonly Listed[] {
-  const speaks = 'WebSocket'
+  const server = serversOf('WebSocket')
   return [
-    { name: 'ws', title: 'ws (npm)', speaks, argv: node('websocket-server.mjs'), lacks: [] },
-    { name: 'websockets', title: 'websockets (PyPI)', speaks, argv: python('websocket_server.py'), lacks: [] },
-    { name: 'aiohttp-ws', title: 'aiohttp (PyPI)', speaks, argv: python('http_server.py', 'aiohttp'), lacks: [] },
-    { name: 'uvicorn-ws', title: 'uvicorn (PyPI)', speaks, argv: python('http_server.py', 'uvicorn'), lacks: [] },
+    server('ws', 'ws (npm)', node('websocket-server.mjs')),
+    server('websockets', 'websockets (PyPI)', python('websocket_server.py')),
+    server('aiohttp-ws', 'aiohttp (PyPI)', pythonHttp('aiohttp')),
+    server('uvicorn-ws', 'uvicorn (PyPI)', pythonHttp('uvicorn')),
   ]
 }
 
 function pages(): readonly Listed[] {
+  const withKeys: Argv = (port) => script('node', 'browser-server.mjs')(port, programPath('keys'))
   return [
-    {
-      name: 'pages',
-      title: 'Node http, ws (npm)',
-      speaks: 'pages, HTTP/1.1',
-      argv: node('browser-server.mjs'),
-      lacks: [],
-    },
-    {
-      name: 'pages-tls',
-      title: 'Node http2',
-      speaks: 'pages, HTTP/2 over TLS',
-      argv: (port) => [programPath('node'), app('browser-server.mjs'), port, programPath('keys')],
-      lacks: [],
-    },
+    serversOf('pages, HTTP/1.1')('pages', 'Node http, ws (npm)', node('browser-server.mjs')),
+    serversOf('pages, HTTP/2 over TLS')('pages-tls', 'Node http2', withKeys),
   ]
 }

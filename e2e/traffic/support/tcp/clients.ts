@@ -1,10 +1,6 @@
-import { fileURLToPath } from 'node:url'
-
-import { programPath } from '../programs.js'
+import { javaClass, programPath, script } from '../programs.js'
 import type { TrafficClient } from '../types.js'
 import type { TcpServerName } from './servers.js'
-
-const app = (name: string): string => fileURLToPath(new URL(`../../apps/${name}`, import.meta.url))
 
 /** A client of one server of the TCP corpus. */
 export interface TcpClient extends TrafficClient {
@@ -28,21 +24,32 @@ export function tcpClients(): readonly TcpClient[] {
   return [...nodeClients(), ...pythonClients(), ...commandLineClients(), ...otherClients()]
 }
 
-function nodeClients(): readonly TcpClient[] {
-  const node = (
-    flavour: string,
+function client(
+  name: string,
+  title: string,
+  argv: readonly string[],
+  server: TcpServerName,
+  protocol: string,
+  exchanges: readonly string[],
+): TcpClient {
+  return { name, title, argv, server, protocol, exchanges }
+}
+
+/** Clients in one language: each is a library that one program uses. */
+function librariesOf(language: 'node' | 'python', app: string, source: string) {
+  const run = script(language, app)
+  return (
+    library: string,
     server: TcpServerName,
     protocol: string,
     exchanges: readonly string[],
-    title = `${flavour} (npm)`,
-  ): TcpClient => ({
-    name: `node-${flavour}`,
-    title,
-    argv: [programPath('node'), app('node-tcp-client.mjs'), flavour, programPath('keys')],
-    server,
-    protocol,
-    exchanges,
-  })
+    title = `${library} (${source})`,
+  ): TcpClient =>
+    client(`${language}-${library}`, title, run(library, programPath('keys')), server, protocol, exchanges)
+}
+
+function nodeClients(): readonly TcpClient[] {
+  const node = librariesOf('node', 'node-tcp-client.mjs', 'npm')
   return [
     node('pg', 'postgres', 'PostgreSQL', [...sql, 'transaction', 'notification']),
     node('mysql2', 'mariadb', 'MySQL', sql),
@@ -59,20 +66,7 @@ function nodeClients(): readonly TcpClient[] {
 }
 
 function pythonClients(): readonly TcpClient[] {
-  const python = (
-    flavour: string,
-    server: TcpServerName,
-    protocol: string,
-    exchanges: readonly string[],
-    title = `${flavour} (PyPI)`,
-  ): TcpClient => ({
-    name: `python-${flavour}`,
-    title,
-    argv: [programPath('python'), app('python/tcp_client.py'), flavour, programPath('keys')],
-    server,
-    protocol,
-    exchanges,
-  })
+  const python = librariesOf('python', 'python/tcp_client.py', 'PyPI')
   return [
     python('asyncpg', 'postgres', 'PostgreSQL', [...sql, 'notification', 'cancel', 'copy']),
     python('pymysql', 'mariadb', 'MySQL', without(sql, 'prepared')),
@@ -88,20 +82,17 @@ function pythonClients(): readonly TcpClient[] {
 }
 
 function commandLineClients(): readonly TcpClient[] {
+  const run = script('node', 'cli-tcp-client.mjs')
   const commandLine = (
     kind: string,
     program: string,
     server: TcpServerName,
     protocol: string,
     exchanges: readonly string[],
-  ): TcpClient => ({
-    name: `cli-${kind}`,
-    title: `${program} (Debian)`,
-    argv: [programPath('node'), app('cli-tcp-client.mjs'), kind, programPath(program), programPath('keys')],
-    server,
-    protocol,
-    exchanges,
-  })
+  ): TcpClient => {
+    const argv = run(kind, programPath(program), programPath('keys'))
+    return client(`cli-${kind}`, `${program} (Debian)`, argv, server, protocol, exchanges)
+  }
   return [
     commandLine('psql', 'psql', 'postgres', 'PostgreSQL', [...sql, 'copy']),
     commandLine('mariadb', 'mariadb', 'mariadb', 'MySQL', sql),
@@ -115,37 +106,14 @@ function commandLineClients(): readonly TcpClient[] {
 /** In Go and Java. */
 function otherClients(): readonly TcpClient[] {
   const go = (library: string): readonly string[] => [programPath('goTcpClient'), library, programPath('keys')]
-  const java = (driver: string): readonly string[] => [
-    ...[programPath('java'), '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', programPath('classPath')],
-    ...['JdbcClient', driver, programPath('keys')],
-  ]
+  const jdbc = (driver: string): readonly string[] => javaClass('JdbcClient')(driver, programPath('keys'))
+  const pgx = [...sql, 'pipeline', 'copy', 'notification']
   return [
-    {
-      name: 'go-pgx',
-      title: 'pgx (Go module)',
-      argv: go('pgx'),
-      server: 'postgres',
-      protocol: 'PostgreSQL',
-      exchanges: [...sql, 'pipeline', 'copy', 'notification'],
-    },
-    { name: 'go-smtp', title: 'Go net/smtp', argv: go('smtp'), server: 'smtp', protocol: 'SMTP', exchanges: smtp },
-    { name: 'go-tls', title: 'Go crypto/tls', argv: go('tls'), server: 'tls', protocol: 'TLS', exchanges: tls },
-    {
-      name: 'jdbc-postgres',
-      title: 'JDBC of PostgreSQL (Debian)',
-      argv: java('postgresql'),
-      server: 'postgres',
-      protocol: 'PostgreSQL',
-      exchanges: sql,
-    },
-    {
-      name: 'jdbc-mariadb',
-      title: 'JDBC of MariaDB (Debian)',
-      argv: java('mariadb'),
-      server: 'mariadb',
-      protocol: 'MySQL',
-      exchanges: sql,
-    },
+    client('go-pgx', 'pgx (Go module)', go('pgx'), 'postgres', 'PostgreSQL', pgx),
+    client('go-smtp', 'Go net/smtp', go('smtp'), 'smtp', 'SMTP', smtp),
+    client('go-tls', 'Go crypto/tls', go('tls'), 'tls', 'TLS', tls),
+    client('jdbc-postgres', 'JDBC of PostgreSQL (Debian)', jdbc('postgresql'), 'postgres', 'PostgreSQL', sql),
+    client('jdbc-mariadb', 'JDBC of MariaDB (Debian)', jdbc('mariadb'), 'mariadb', 'MySQL', sql),
   ]
 }
 
