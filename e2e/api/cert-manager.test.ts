@@ -10,7 +10,7 @@ import { generateRoot } from '@osm-ts/core'
 import { listAll, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 import { parse } from 'yaml'
 
-import { AdsClient } from '../bench/ads-client.js'
+import { AdsClient } from './support/ads-client.js'
 import { SECRET } from '../bench/references.js'
 import { ChildProgram, sharedApiServer, type ApiServer } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, clientPod, prepareImages, type Pod } from './stand-in/index.js'

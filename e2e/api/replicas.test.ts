@@ -7,7 +7,7 @@ import { type Authority, MemoryCaStore, pemCertificates, systemClock, TresorProv
 import { type KubernetesManifest, type KubernetesObject, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { eventually } from '@osm-ts/driver-api/toolkit'
-import { AdsClient } from '../bench/ads-client.js'
+import { AdsClient } from './support/ads-client.js'
 import { SECRET } from '../bench/references.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {

@@ -19,7 +19,7 @@ import { stringify } from 'yaml'
 
 import { BaselineServer } from './baseline-server.js'
 import { startIssuer } from './issuer.js'
-import { freePort } from './local-api.js'
+import { freePort } from '../api/support/controller-process.js'
 import { generateHubMesh } from './mesh.js'
 import { ENDPOINTS, SECRET } from './references.js'
 import { Proxies, type Reached, type RecordedAnswers } from './scale/proxies.js'

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -9,7 +9,7 @@ import { type LoadOptions, type LoadResult, runLoad } from './injection-load.js'
 import { BENCH_NAMESPACE, injectedNamespace, meshConfigSpec } from './injection-pods.js'
 import { InjectorProgram } from './injection-program.js'
 import { startIssuer } from './issuer.js'
-import { kubeconfigFor } from './local-api.js'
+import { writeKubeconfig } from './local-api.js'
 import { MeshApi } from './scale/api.js'
 import { cpuSecondsOf, residentMiBOf } from './scale/process-figures.js'
 import { round, type Summary, summarize } from './statistics.js'
@@ -83,8 +83,7 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
   try {
     await api.put([injectedNamespace, manifests.meshConfig(meshConfigSpec)])
     await api.forgetSecrets(BENCH_NAMESPACE)
-    const kubeconfig = join(folder, 'kubeconfig')
-    writeFileSync(kubeconfig, kubeconfigFor(api.url))
+    const kubeconfig = writeKubeconfig(folder, api.url)
     const injector = await InjectorProgram.start(programs.injector, { kubeconfig, address: '127.0.0.1' })
     let product
     try {

@@ -1,25 +1,30 @@
-import { type AddressInfo, createServer } from 'node:net'
+import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 
-/** A kubeconfig for an API server of a benchmark, which asks no one who he is. */
-export function kubeconfigFor(server: string): string {
-  return JSON.stringify({
+/** Writes a kubeconfig for an API server of a benchmark, which asks no one who he is, into a folder. Gives its path. */
+export function writeKubeconfig(folder: string, server: string): string {
+  const path = join(folder, 'kubeconfig')
+  const config = {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'bench',
     clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
     users: [{ name: 'bench', user: {} }],
     contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-  })
+  }
+  writeFileSync(path, JSON.stringify(config))
+  return path
 }
 
-/** A port of loopback that no one has. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
+/** Whether anything accepts connections there. */
+export function isListening(at: { readonly host: string; readonly port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(at)
+    const settle = (isOpen: boolean): void => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => settle(true)).once('error', () => settle(false))
   })
-  const { port } = server.address() as AddressInfo // that of a server on TCP
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -1,8 +1,9 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
+import { freePort } from '../api/support/controller-process.js'
+
+import { isListening } from './local-api.js'
 import { type Address, certificateOfBoth, LOOPBACK, type PlainPair, PlainProcesses } from './plain-processes.js'
 
 /**
@@ -13,7 +14,10 @@ export function startPlainPipys(pipy: string, folder: string, server: Address): 
   return PlainProcesses.pair(pipy, folder, async (processes) => {
     const { root, chain, key } = await certificateOfBoth()
     const tls = `{ certificate: { cert: new crypto.CertificateChain(${JSON.stringify(chain)}), key: new crypto.PrivateKey(${JSON.stringify(key)}) }, trusted: [new crypto.Certificate(${JSON.stringify(root)})] }`
-    const [inbound, outbound] = [await freeAddress(), await freeAddress()]
+    const [inbound, outbound] = [
+      { host: LOOPBACK, port: await freePort() },
+      { host: LOOPBACK, port: await freePort() },
+    ]
     await run(
       processes,
       'server',
@@ -38,24 +42,4 @@ async function run(processes: PlainProcesses, name: string, at: Address, filters
 
 function text({ host, port }: Address): string {
   return `${host}:${port}`
-}
-
-async function freeAddress(): Promise<Address> {
-  const server = createServer().listen(0, LOOPBACK)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return { host: LOOPBACK, port }
-}
-
-function isListening(at: Address): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(at)
-    const settle = (isOpen: boolean): void => {
-      socket.destroy()
-      resolve(isOpen)
-    }
-    socket.once('connect', () => settle(true)).once('error', () => settle(false))
-  })
 }

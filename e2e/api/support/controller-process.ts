@@ -159,7 +159,7 @@ const inPod = [
 ].join('\n')
 
 /** A port that no one has. Somebody else could take it meanwhile, which the addresses of tests make unlikely. */
-export async function freePort(address: string): Promise<number> {
+export async function freePort(address = '127.0.0.1'): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, address, resolve))
   const bound = server.address()

@@ -1,5 +1,5 @@
 import { randomInt, X509Certificate } from 'node:crypto'
-import { AdsClient } from '../../bench/ads-client.js'
+import { AdsClient } from './ads-client.js'
 import { ROUTES } from '../../bench/references.js'
 
 /** What the injector has put into the Secret of a sidecar, by the names of the files. */

@@ -1,4 +1,4 @@
-import { AdsClient } from '../../bench/ads-client.js'
+import { AdsClient } from './ads-client.js'
 import { proxyCredential, type ProxyCredentialOptions } from './proxy-credential.js'
 
 /** Which proxy, and where its control plane is. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { freePort } from '../local-api.js'
+import { freePort } from '../../api/support/controller-process.js'
 import { ENDPOINTS } from '../references.js'
 import { issueCertificates } from '../scale/certificates.js'
 import { Controller, type ControllerOptions } from '../scale/controller.js'
@@ -96,7 +96,7 @@ export async function measureKwok(options: KwokOptions): Promise<KwokFigures> {
     const start: ControllerOptions = {
       program: programs.controller,
       folder,
-      api: { kubeconfig: cluster.server.description.kubeconfigPath },
+      kubeconfig: cluster.server.description.kubeconfigPath,
       profiles: programs.profiles,
     }
     const ready = await measureStarts(start, options.starts)

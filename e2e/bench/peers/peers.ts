@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '../references.js'
 import { DEBOUNCE_MS } from '../scale/changes.js'
 import { clusterName, hubOf, hubSlice } from '../scale/mesh.js'
-import { cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
+import { type ConnectionCosts, MeasuredServer } from '../scale/measured-server.js'
 import { Proxies, type Reached } from '../scale/proxies.js'
 import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from '../scale/scale-environment.js'
 import { round, type Summary, summarize } from '../statistics.js'
@@ -29,14 +29,10 @@ type ServerName = 'controller' | 'linearCache' | 'floor'
 export interface PeerFigures {
   /** Of the process, until it answered for the first time; absent for one that is not started for a mesh. */
   readonly coldStartMs?: number
-  /** Until all proxies were configured that connected at once, milliseconds. The controller issued their certificates in the first turn. */
-  readonly connections: {
-    readonly first: { readonly lastMs: number; readonly cpuMs: number }
-    readonly again: { readonly lastMs: Summary; readonly cpuMs: number }
-  }
+  readonly connections: Pick<ConnectionCosts, 'first' | 'again'>
   /** From an endpoint to the last acknowledgement, milliseconds, without the debounce of the controller. */
   readonly endpointChange: readonly { readonly affected: number; readonly lastMs: Summary; readonly cpuMs: number }[]
-  readonly residentMiB: { readonly connected: number; readonly last: number }
+  readonly residentMiB: ConnectionCosts['residentMiB']
 }
 
 /** The controller beside go-control-plane and a bare gRPC server. */
@@ -60,14 +56,8 @@ interface Samples {
 /** A server with its own proxies. */
 interface Peer {
   readonly name: ServerName
-  readonly pid: number
-  readonly connect: () => Promise<readonly number[]>
-  readonly disconnect: () => Promise<void>
-  readonly connections: Samples
+  readonly measured: MeasuredServer
   readonly changes: ReadonlyMap<number, Samples>
-  /** Of the first connections. */
-  firstCpuMs: number
-  residentMiB: number
 }
 
 /** Measures all of it on one mesh. */
@@ -95,7 +85,8 @@ export async function measurePeers(options: PeersOptions): Promise<PeersFigures>
           await step(`endpoint of ${count}, turn ${turn}`, () =>
             measureChanges(environment, { proxies, push, peers, count, present }, options),
           )
-        for (const each of peers) await step(`connections to ${each.name}, turn ${turn}`, () => reconnect(each))
+        for (const each of peers)
+          await step(`connections to ${each.name}, turn ${turn}`, () => each.measured.reconnect())
       }
       const of = await Promise.all(peers.map(async (each) => [each.name, await figuresOf(each, options)] as const))
       const figures = Object.fromEntries(of) as Record<ServerName, PeerFigures>
@@ -127,13 +118,8 @@ function peer(
   connect: () => Promise<readonly number[]>,
   affected: readonly number[],
 ): Peer {
-  const disconnect = async (): Promise<void> => {
-    await proxies.disconnect()
-    // What ends costs the server as well, and belongs to nothing that is measured.
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-  }
   const changes = new Map(affected.map((count) => [count, { ms: [], cpuMs: 0 }]))
-  return { name, pid, connect, disconnect, connections: { ms: [], cpuMs: 0 }, changes, firstCpuMs: 0, residentMiB: 0 }
+  return { name, measured: new MeasuredServer(pid, proxies, connect), changes }
 }
 
 /** The controller says what the others are to serve: they are sent the same bytes. */
@@ -142,26 +128,15 @@ async function connectFirst(
   linearCache: LinearCacheServer,
   peers: readonly Peer[],
 ): Promise<void> {
-  for (const each of peers) {
-    const before = await cpuMsOf(each)
-    const connect = each.name === 'controller' ? () => environment.connect(true) : each.connect
-    each.connections.ms.push(Math.max(...(await connect())))
-    each.firstCpuMs = (await cpuMsOf(each)) - before
-    each.residentMiB = await residentMiBOf(each.pid)
-    if (each.name !== 'controller') continue
+  for (const { name, measured } of peers) {
+    await measured.connectFirst(name === 'controller' ? () => environment.connect(true) : undefined)
+    if (name !== 'controller') continue
     for (const { nodeIds, types } of environment.firstAnswers)
       await linearCache.load(
         nodeIds,
         types.flatMap(([, messages]) => messages),
       )
   }
-}
-
-async function reconnect(each: Peer): Promise<void> {
-  await each.disconnect()
-  const before = await cpuMsOf(each)
-  each.connections.ms.push(Math.max(...(await each.connect())))
-  each.connections.cpuMs += (await cpuMsOf(each)) - before
 }
 
 interface Change {
@@ -195,35 +170,26 @@ async function measureChanges(environment: ScaleEnvironment, change: Change, opt
     const isPresent = present.get(count) !== true
     present.set(count, isPresent)
     for (const each of peers) {
-      const before = await cpuMsOf(each)
-      const reached = await ways[each.name](message, isPresent)
+      const { result: reached, cpuMs } = await each.measured.cpuMsOf(() => ways[each.name](message, isPresent))
       message = reached.message
       const samples = each.changes.get(count)
       if (n <= options.warmUp || samples === undefined) continue
       samples.ms.push(Math.max(...reached.times) - (each.name === 'controller' ? DEBOUNCE_MS : 0))
-      samples.cpuMs += (await cpuMsOf(each)) - before
+      samples.cpuMs += cpuMs
     }
   }
 }
 
-async function cpuMsOf({ pid }: Peer): Promise<number> {
-  return (await cpuSecondsOf(pid)) * 1000
-}
-
 async function figuresOf(each: Peer, { turns, rounds }: PeersOptions): Promise<PeerFigures> {
-  const { connections, changes, residentMiB } = each
-  const [first = 0, ...again] = connections.ms
+  const { residentMiB, ...connections } = await each.measured.costs()
   return {
-    connections: {
-      first: { lastMs: round(first), cpuMs: round(each.firstCpuMs) },
-      again: { lastMs: summarize(again), cpuMs: round(connections.cpuMs / turns) },
-    },
-    endpointChange: [...changes].map(([affected, { ms, cpuMs }]) => ({
+    connections,
+    endpointChange: [...each.changes].map(([affected, { ms, cpuMs }]) => ({
       affected,
       lastMs: summarize(ms),
       cpuMs: round(cpuMs / turns / rounds),
     })),
-    residentMiB: { connected: round(residentMiB), last: round(await residentMiBOf(each.pid)) },
+    residentMiB,
   }
 }
 

@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { freePort } from '../local-api.js'
+import { until } from '@osm-ts/driver-api/toolkit'
+
+import { freePort } from '../../api/support/controller-process.js'
+import { isListening, writeKubeconfig } from '../local-api.js'
 import { round, type Summary, summarize } from '../statistics.js'
 import { MeshApi } from './api.js'
 import { issueCertificates } from './certificates.js'
@@ -51,7 +53,12 @@ export async function measureColdStart(options: ColdStartOptions): Promise<ColdS
   const proxies = await Proxies.start(programs.proxies)
   try {
     await api.put(scaleMesh(size, port))
-    const started = { program: programs.controller, folder, api: api.url, profiles: programs.profiles }
+    const started = {
+      program: programs.controller,
+      folder,
+      kubeconfig: writeKubeconfig(folder, api.url),
+      profiles: programs.profiles,
+    }
     // It makes the roots, and has the program read from the disk.
     const { controller: first } = await Controller.start(started)
     await first.stop()
@@ -101,21 +108,6 @@ function summaries(moments: readonly Moment[]): ColdStart['ready'] {
 
 /** Tries again and again, as proxies do, and more often. */
 async function untilListening(port: number): Promise<void> {
-  const deadline = performance.now() + CONNECT_MS
-  while (performance.now() < deadline) {
-    if (await accepts(port)) return
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-  }
-  throw new Error(`nothing listens on port ${port} after ${CONNECT_MS} ms`)
-}
-
-async function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
+  const options = { timeoutMs: CONNECT_MS, everyMs: RETRY_MS }
+  await until(() => isListening({ host: '127.0.0.1', port }), 'a controller that listens', options)
 }

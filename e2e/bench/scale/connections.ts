@@ -1,6 +1,5 @@
-import { round, type Summary, summarize } from '../statistics.js'
-import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
-import type { PreparedProxy, Proxies, ProxyServer } from './proxies.js'
+import { type ConnectionCosts, MeasuredServer } from './measured-server.js'
+import type { Proxies, ProxyServer } from './proxies.js'
 import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from './scale-environment.js'
 import { measureNoOps, type NoOpFigures } from './storms.js'
 
@@ -19,16 +18,6 @@ export interface ConnectionsOptions {
   readonly programs: ScalePrograms
 }
 
-/** Of one server. */
-export interface ConnectionCosts {
-  /** The first connections; the controller issues certificates meanwhile. */
-  readonly first: { readonly lastMs: number; readonly cpuMs: number }
-  /** Reconnects: until the last is configured, and the mean processor time. */
-  readonly again: { readonly lastMs: Summary; readonly cpuMs: number }
-  /** Resident memory with all first connections, and at the end of the benchmark. */
-  readonly residentMiB: { readonly connected: number; readonly last: number }
-}
-
 /** What connections cost the controller and a bare gRPC server that sends the same bytes. */
 export interface Connections {
   readonly services: number
@@ -42,22 +31,9 @@ export interface Connections {
   readonly perProxy: Pick<Connections, 'controller' | 'floor'>
 }
 
-/** A server with proxies of its own. */
-interface Connected {
-  readonly pid: number
-  readonly server: ProxyServer
-  readonly proxies: Proxies
-  readonly again: { readonly ms: number[]; cpuMs: number }
-}
-
-/** What a first connection is measured by. */
-type FirstCosts = Pick<ConnectionCosts, 'first'> & { readonly connectedMiB: number }
-
 const CONNECT_MS = 120_000
 const WRITES_PER_SECOND = 200
 const RETRIES = 100
-/** What ends costs a server as well, and belongs to nothing that is measured. */
-const ENDING_MS = 1000
 
 /**
  * Connects many proxies at once for the first time, has the API server report what changes nothing, and connects some again in turns. The same, without those writes, once more in a mesh
@@ -86,45 +62,18 @@ function measureMesh<T>(
 ): Promise<{ readonly controller: ConnectionCosts; readonly floor: ConnectionCosts; readonly during: T }> {
   const size = { services, replicas, hubs: [], permissive: false, connected, serviceCertificates }
   return withWorld(size, programs, async (environment) => {
-    const { controller, floor, server, floorServer, proxies, floorProxies } = environment
     const returning = environment.certificates.proxies.slice(0, reconnected)
-    const sides = {
-      controller: { pid: controller.pid, server, proxies, again: { ms: [], cpuMs: 0 } },
-      floor: { pid: floor.pid, server: floorServer, proxies: floorProxies, again: { ms: [], cpuMs: 0 } },
-    }
-    const first = {
-      controller: await measureFirst(sides.controller, () => environment.connect(true)),
-      floor: await measureFirst(sides.floor, () => environment.connectFloor()),
-    }
+    const measured = (pid: number, proxies: Proxies, server: ProxyServer): MeasuredServer =>
+      new MeasuredServer(pid, proxies, () => proxies.connect(server, returning, CONNECT_MS, { retries: RETRIES }))
+    const controller = measured(environment.controller.pid, environment.proxies, environment.server)
+    const floor = measured(environment.floor.pid, environment.floorProxies, environment.floorServer)
+    await step('first connections', () => controller.connectFirst(() => environment.connect(true)))
+    await step('first connections', () => floor.connectFirst(() => environment.connectFloor()))
     const during = await whileConnected(environment)
     for (let turn = 1; turn <= turns; turn += 1)
       await step(`reconnects, turn ${turn}`, async () => {
-        for (const side of Object.values(sides)) await reconnect(side, returning)
+        for (const side of [controller, floor]) await side.reconnect()
       })
-    const costs = async ({ pid, again }: Connected, { first, connectedMiB }: FirstCosts): Promise<ConnectionCosts> => ({
-      first,
-      again: { lastMs: summarize(again.ms), cpuMs: round(again.cpuMs / turns) },
-      residentMiB: { connected: connectedMiB, last: round(await residentMiBOf(pid)) },
-    })
-    return {
-      controller: await costs(sides.controller, first.controller),
-      floor: await costs(sides.floor, first.floor),
-      during,
-    }
+    return { controller: await controller.costs(), floor: await floor.costs(), during }
   })
-}
-
-async function measureFirst({ pid }: Connected, connect: () => Promise<readonly number[]>): Promise<FirstCosts> {
-  const before = await cpuSecondsOf(pid)
-  const times = await step('first connections', connect)
-  const cpuMs = round(((await cpuSecondsOf(pid)) - before) * 1000)
-  return { first: { lastMs: round(Math.max(...times)), cpuMs }, connectedMiB: round(await residentMiBOf(pid)) }
-}
-
-async function reconnect({ pid, server, proxies, again }: Connected, returning: readonly PreparedProxy[]) {
-  await proxies.disconnect()
-  await new Promise((resolve) => setTimeout(resolve, ENDING_MS))
-  const before = await cpuSecondsOf(pid)
-  again.ms.push(Math.max(...(await proxies.connect(server, returning, CONNECT_MS, { retries: RETRIES }))))
-  again.cpuMs += ((await cpuSecondsOf(pid)) - before) * 1000
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
+import { createWriteStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { freePort, kubeconfigFor } from '../local-api.js'
+import { freePort } from '../../api/support/controller-process.js'
 import { HeapProbe } from '../soak/probe.js'
 import { round } from '../statistics.js'
 import { OSM_NAMESPACE } from './mesh.js'
@@ -12,10 +12,9 @@ import { OSM_NAMESPACE } from './mesh.js'
 export interface ControllerOptions {
   /** Bundle of osm-controller. */
   readonly program: string
-  /** Of its kubeconfig and its log. */
+  /** Of its log. */
   readonly folder: string
-  /** URL of an API server that asks no one who he is, or the path of a kubeconfig. */
-  readonly api: string | { readonly kubeconfig: string }
+  readonly kubeconfig: string
   /** Port at which proxies of a replica connect is that of the mesh; the address is its own. 127.0.0.1 if absent. */
   readonly address?: string
   /** Bundle that is loaded before the program, so that its heap can be asked about, see soak/probe-main.ts. */
@@ -74,9 +73,7 @@ export class Controller {
 
   /** Starts its process. */
   static async spawn(options: ControllerOptions): Promise<Controller> {
-    const { program, folder, api, address = '127.0.0.1', probe, profiles } = options
-    const kubeconfig = typeof api === 'string' ? join(folder, 'kubeconfig') : api.kubeconfig
-    if (typeof api === 'string') writeFileSync(kubeconfig, kubeconfigFor(api))
+    const { program, folder, kubeconfig, address = '127.0.0.1', probe, profiles } = options
     const [health, debug, webhook] = [await freePort(), await freePort(), await freePort()]
     const logFile = join(folder, `controller-${health}.log`)
     const child = spawn(

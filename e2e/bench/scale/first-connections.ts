@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { freePort } from '../local-api.js'
+import { freePort } from '../../api/support/controller-process.js'
+import { writeKubeconfig } from '../local-api.js'
 import { round, type Summary, summarize } from '../statistics.js'
 import { MeshApi } from './api.js'
 import { Controller } from './controller.js'
@@ -75,7 +76,11 @@ export async function emptyControllerMiB(programs: ScalePrograms): Promise<numbe
   try {
     const size = { services: 0, replicas: 0, hubs: [], permissive: false }
     await api.put(scaleMesh(size, await freePort()))
-    const { controller } = await Controller.start({ program: programs.controller, folder, api: api.url })
+    const { controller } = await Controller.start({
+      program: programs.controller,
+      folder,
+      kubeconfig: writeKubeconfig(folder, api.url),
+    })
     try {
       return round(await residentMiBOf(controller.pid))
     } finally {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { BaselineServer, type MessagesByType } from '../baseline-server.js'
-import { freePort } from '../local-api.js'
+import { freePort } from '../../api/support/controller-process.js'
+import { writeKubeconfig } from '../local-api.js'
 import { MeshApi } from './api.js'
 import { issueCertificates, type MeshCertificates } from './certificates.js'
 import { Controller } from './controller.js'
@@ -79,7 +80,7 @@ export class ScaleEnvironment {
     const { controller, ms: controllerStartMs } = await Controller.start({
       program: programs.controller,
       folder,
-      api: api.url,
+      kubeconfig: writeKubeconfig(folder, api.url),
       probe: programs.probe,
       profiles: programs.profiles,
     })

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import type { Registration } from '@osm-ts/controller/testing'
 import { eventually } from '@osm-ts/driver-api/toolkit'
+
+import { freePort } from '../../api/support/controller-process.js'
 
 const execute = promisify(execFile)
 const TRUST_DOMAIN = 'cluster.local'
@@ -201,13 +202,4 @@ function binary(variable: 'SPIRE_AGENT_BIN' | 'SPIRE_SERVER_BIN'): string {
   const path = process.env[variable] ?? ''
   if (path === '') throw new Error(`${variable} names no program of SPIRE; run the tests by \`npm test\``)
   return path
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('the server has no address')
-  return address.port
 }

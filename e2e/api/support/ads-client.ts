@@ -9,7 +9,7 @@ import {
 
 import { type Status, StatusSchema } from '@osm-ts/envoy-api/google/rpc/status_pb.js'
 
-import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SECRET } from './references.js'
+import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SECRET } from '../../bench/references.js'
 
 /** What a simulated proxy connects with. */
 export interface AdsClientOptions {
