@@ -1,3 +1,5 @@
+import { type Manifest, manifests } from '@osm-ts/core/testing'
+
 import type { Labels } from './objects.js'
 
 /** What a pod of the tests varies in. */
@@ -40,34 +42,24 @@ function pod(
 }
 
 /** A Service that leads port 80 to the pods called as it is. */
-export function service(namespace: string, name: string) {
-  const ports = [{ name: 'http', port: 80, targetPort: 8080, appProtocol: 'http' }]
-  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name }, spec: { selector: { app: name }, ports } }
+export function service(namespace: string, name: string): Manifest {
+  return manifests.service({ namespace, name }, { appProtocol: 'http' })
 }
 
 /** Any request with a path that begins so. */
-export function httpRouteGroup(namespace: string, name: string, pathRegex: string) {
-  return {
-    apiVersion: 'specs.smi-spec.io/v1alpha4',
-    kind: 'HTTPRouteGroup',
-    metadata: { namespace, name },
-    spec: { matches: [{ name: 'all', pathRegex, methods: ['GET'] }] },
-  }
+export function httpRouteGroup(namespace: string, name: string, pathRegex: string): Manifest {
+  return manifests.routeGroup({ namespace, name }, [{ name: 'all', pathRegex, methods: ['GET'] }])
 }
 
 /** Lets one service account call another by the routes of a group of the same namespace. */
 export function trafficTarget(
   namespace: string,
   { name, source, destination, routes }: Readonly<Record<'name' | 'source' | 'destination' | 'routes', string>>,
-) {
-  return {
-    apiVersion: 'access.smi-spec.io/v1alpha3',
-    kind: 'TrafficTarget',
-    metadata: { namespace, name },
-    spec: {
-      destination: { kind: 'ServiceAccount', name: destination, namespace },
-      rules: [{ kind: 'HTTPRouteGroup', name: routes, matches: ['all'] }],
-      sources: [{ kind: 'ServiceAccount', name: source, namespace }],
-    },
-  }
+): Manifest {
+  const callers = [{ namespace, name: source }]
+  const rule = { name: routes, matches: ['all'] }
+  return manifests.trafficTarget({ namespace, name }, callers, {
+    destination: { namespace, name: destination },
+    ...rule,
+  })
 }

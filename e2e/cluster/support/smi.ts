@@ -1,29 +1,13 @@
-/** Policies that tests have in common. */
-
-/** An account of a namespace. */
-export interface Account {
-  readonly namespace: string
-  readonly name: string
-}
+import { type Manifest, manifests, type Place } from '@osm-ts/core/testing'
 
 /** Everything that HTTP can ask for, as a route group of that name. */
-export function anyHttp(namespace: string, name = 'any-http'): object {
-  return {
-    apiVersion: 'specs.smi-spec.io/v1alpha4',
-    kind: 'HTTPRouteGroup',
-    metadata: { namespace, name },
-    spec: { matches: [{ name: 'all', pathRegex: '.*', methods: ['*'] }] },
-  }
+export function anyHttp(namespace: string, name = 'any-http'): Manifest {
+  return manifests.routeGroup({ namespace, name }, [{ name: 'all', pathRegex: '.*', methods: ['*'] }])
 }
 
 /** A TCPRoute over these ports. */
-export function tcpRoute(namespace: string, ports: readonly number[], name = 'tcp'): object {
-  return {
-    apiVersion: 'specs.smi-spec.io/v1alpha4',
-    kind: 'TCPRoute',
-    metadata: { namespace, name },
-    spec: { matches: { ports } },
-  }
+export function tcpRoute(namespace: string, ports: readonly number[], name = 'tcp'): Manifest {
+  return manifests.manifest('specs.smi-spec.io/v1alpha4', 'TCPRoute', { namespace, name }, { matches: { ports } })
 }
 
 /** Lets accounts call an account: by the route group `any-http`, or by another route. */
@@ -34,17 +18,12 @@ export function trafficTarget({
   name = destination.name,
   namespace = destination.namespace,
 }: {
-  readonly destination: Account
-  readonly sources: readonly Account[]
+  readonly destination: Place
+  readonly sources: readonly Place[]
   readonly rules?: readonly object[]
   readonly name?: string
   readonly namespace?: string
-}): object {
-  const reference = (account: Account): object => ({ kind: 'ServiceAccount', ...account })
-  return {
-    apiVersion: 'access.smi-spec.io/v1alpha3',
-    kind: 'TrafficTarget',
-    metadata: { namespace, name },
-    spec: { destination: reference(destination), sources: sources.map(reference), rules },
-  }
+}): Manifest {
+  const target = manifests.trafficTarget({ namespace, name }, sources, { destination })
+  return { ...target, spec: { ...target.spec, rules } }
 }

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import type { Place } from '@osm-ts/core/testing'
 import type { CallAnswer } from '@osm-ts/driver-testkit/testing'
 import type { Caller } from '../support/caller.js'
 import { denied, isSuccess, speakerOf, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
-import { anyHttp, tcpRoute, trafficTarget, type Account } from '../support/smi.js'
+import { anyHttp, tcpRoute, trafficTarget } from '../support/smi.js'
 import type { TestNamespace } from '../support/test-namespace.js'
 import { deployment, server, service } from '../support/workloads.js'
 import { waitUntil } from '../wait-until.js'
@@ -45,7 +46,7 @@ const split = (namespace: string, apexName: string, names: readonly string[]): o
 })
 
 const allow = (namespace: string, account: string, rules?: readonly object[]): object => {
-  const sources: readonly Account[] = clients.map((name) => ({ namespace, name }))
+  const sources: readonly Place[] = clients.map((name) => ({ namespace, name }))
   return trafficTarget({ destination: { namespace, name: account }, sources, ...(rules !== undefined && { rules }) })
 }
 

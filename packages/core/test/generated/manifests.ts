@@ -39,14 +39,19 @@ export function routeGroup(place: Place, matches: readonly object[]): Manifest {
   return manifest('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', place, { matches })
 }
 
-/** Creates the TrafficTarget that lets accounts call the account of the same name. */
+/**
+ * Creates a TrafficTarget that lets accounts call another one.
+ *
+ * @param options - the called account, that of the same name if absent; and members of the rule in addition to the HTTPRouteGroup `routes`
+ */
 export function trafficTarget(
   place: Place,
   callers: readonly Place[],
-  rule: { readonly name?: string; readonly matches?: readonly string[] } = {},
+  options: { readonly destination?: Place; readonly name?: string; readonly matches?: readonly string[] } = {},
 ): Manifest {
+  const { destination = place, ...rule } = options
   return manifest('access.smi-spec.io/v1alpha3', 'TrafficTarget', place, {
-    destination: accountRef(place),
+    destination: accountRef(destination),
     rules: [{ kind: 'HTTPRouteGroup', name: 'routes', ...rule }],
     sources: callers.map(accountRef),
   })
