@@ -24,15 +24,18 @@ export function typeOf({ kind }: KubernetesManifest): ResourceType {
   return resourceTypes[kind as keyof typeof resourceTypes]
 }
 
-/** Creates namespaces, and then everything in them. Pods get their status as well. */
+/** Kinds that others need: a pod is refused until its account is there. */
+const first = ['Namespace', 'ServiceAccount']
+
+/** Creates namespaces, then accounts, and then everything else. Pods get their status as well. */
 export async function createObjects(
   api: KubernetesApi,
   objects: readonly KubernetesManifest[],
   signal: AbortSignal,
 ): Promise<void> {
-  const isNamespace = ({ kind }: KubernetesManifest): boolean => kind === 'Namespace'
-  for (const list of [objects.filter(isNamespace), objects.filter((object) => !isNamespace(object))])
-    await each(list, WRITERS, async ({ status, ...object }) => {
+  const stages = first.map((kind) => objects.filter((object) => object.kind === kind))
+  for (const stage of [...stages, objects.filter(({ kind }) => !first.includes(kind))])
+    await each(stage, WRITERS, async ({ status, ...object }) => {
       const type = typeOf(object)
       await api.create(type, { ...object, apiVersion: apiVersionOf(type) }, { signal, answer: 'metadata' })
       if (status === undefined) return
