@@ -12,6 +12,7 @@ export {
   MAX_MACHINES,
   type StoredMachine,
   warnOfMissingListeners,
+  WithheldVariables,
   warnOfSilence,
 } from './machines/machine.js'
 export { machineEnrolment } from './machines/machine-enrolment.js'

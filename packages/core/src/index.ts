@@ -25,7 +25,7 @@ export {
 export { inboundKeys, openedKeys, servedPorts } from './explicit/served-ports.js'
 export {
   environmentName,
-  firstOfVariable,
+  portsOfVariables,
   type TcpServicePort,
   tcpServicePorts,
   tcpVariable,

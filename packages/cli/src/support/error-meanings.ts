@@ -245,6 +245,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_MACHINE_TOKEN_USED: "another machine has already used the token; a token is valid for one machine only",
   OSM_MACHINE_TWICE: "another process uses the certificate of a machine, or its virtual machine has already joined: the state folder was copied",
   OSM_MACHINE_UNKNOWN: "the machine of a certificate is unknown: it has left the mesh or was removed",
+  OSM_MACHINE_VARIABLE: "several services of other namespaces have the same environment variable on a machine, so that it is not set",
   OSM_NETNS_BUSY: "another process has been creating a mesh network on this machine for more than a minute",
   OSM_NETNS_CLOSED: "the mesh network is being destroyed or was destroyed",
   OSM_NETNS_COMMAND: "a command that creates or removes the network failed",

@@ -42,6 +42,7 @@ import {
   type StoredMachine,
   warnOfMissingListeners,
   warnOfSilence,
+  WithheldVariables,
 } from './machine.js'
 import {
   instanceOfMachine,
@@ -88,12 +89,14 @@ export class LeaseMachines implements Machines, ObjectSource {
   readonly #heard = new Map<string, { readonly renewTime: string; readonly at: number }>()
   readonly #instances = new Map<ObjectKey, KindMap['WorkloadInstance']>()
   readonly #listeners = new Listeners<SourceChange>()
+  readonly #withheld: WithheldVariables
   #feed: SnapshotFeed | undefined
   #isDue = false
 
   constructor(options: LeaseMachinesOptions) {
     const { api, osmNamespace: namespace, meshName, clock, random, logger } = options
     this.#options = options
+    this.#withheld = new WithheldVariables(logger)
     this.#informer = createInformer({
       type: resourceTypes.Lease,
       namespace,
@@ -322,11 +325,13 @@ export class LeaseMachines implements Machines, ObjectSource {
     const leases = new Map(this.#informer.list().map((lease) => [lease.name.name, lease]))
     for (const [name, lease] of this.#written) leases.set(name, lease)
     const wanted = new Map<ObjectKey, KindMap['WorkloadInstance']>()
+    const withheld: [StoredMachine, MachineListeners['withheld']][] = []
     for (const lease of leases.values()) {
       const { machine } = lease
       // A namespace that leaves the mesh takes its machines with it.
       if (snapshot.get('ServiceAccount', machine.namespace, machine.serviceAccount) === undefined) continue
       const listeners = machineListeners(machine, snapshot, machine.claims)
+      withheld.push([machine, listeners.withheld])
       wanted.set(
         makeObjectKey('WorkloadInstance', machine.namespace, machine.name),
         instanceOfMachine(machine, listeners),
@@ -334,6 +339,7 @@ export class LeaseMachines implements Machines, ObjectSource {
       if (Object.keys(listeners.claims).some((purpose) => !Object.hasOwn(machine.claims, purpose)))
         void this.#claim(lease, listeners)
     }
+    this.#withheld.tell(withheld)
     const deletes = [...this.#instances.keys()].filter((key) => !wanted.has(key))
     const upserts = [...wanted].filter(([key, object]) => {
       const before = this.#instances.get(key)

@@ -142,6 +142,34 @@ export function warnOfMissingListeners(
   )
 }
 
+/** Warns once of the variables that a machine does not get, because several Services would have them. */
+export class WithheldVariables {
+  readonly #logger: ProcessLogger
+  #told: ReadonlyMap<ProxyUUID, string> = new Map()
+
+  constructor(logger: ProcessLogger) {
+    this.#logger = logger
+  }
+
+  /** @param found - those of each machine, at the moment */
+  tell(found: readonly (readonly [Machine, MachineListeners['withheld']])[]): void {
+    const before = this.#told
+    const now = new Map<ProxyUUID, string>()
+    for (const [{ namespace, name, uuid }, withheld] of found) {
+      if (withheld.length === 0) continue
+      const text = withheld.join(' ')
+      now.set(uuid, text)
+      if (before.get(uuid) === text) continue
+      const code: MachineErrorCode = 'OSM_MACHINE_VARIABLE'
+      this.#logger.warn(
+        { code, namespace, machine: name, variables: withheld.slice(0, 3) },
+        'services of other namespaces have the same variable on a machine, which is not set; rename one of them',
+      )
+    }
+    this.#told = now
+  }
+}
+
 /**
  * Whether a report comes from another process than the one that was heard a moment ago, and which it does not follow.
  *

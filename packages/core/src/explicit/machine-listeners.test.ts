@@ -64,4 +64,17 @@ describe('listeners of a machine', () => {
     expect(called(found)).toEqual(['OSM_TCP_MY_A_SHOP_5432'])
     expect(key).toBe('shop/my-a|5432')
   })
+
+  it('lead by a variable to no service of another namespace where a second one has a name of the same letters', () => {
+    const [victim, attacker] = [service('zone', 'stock-b'), service('b-zone', 'stock')]
+    const together = listenersFor([victim, attacker, service('other', 'db')])
+    expect(called(together)).toEqual(['OSM_TCP_DB_OTHER_5432'])
+    expect(together.withheld).toEqual(['OSM_TCP_STOCK_B_ZONE_5432'])
+    // What is in use stays, so that a newcomer neither takes it over nor ends it.
+    const before = listenersFor([victim])
+    const after = listenersFor([victim, attacker], before.claims)
+    expect(after.variables).toEqual(before.variables)
+    expect(Object.keys(after.allocations?.outboundTcp ?? {})).toEqual(['zone/stock-b|5432'])
+    expect(after.withheld).toEqual([])
+  })
 })

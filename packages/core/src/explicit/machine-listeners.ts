@@ -5,7 +5,7 @@ import { OWN_LISTENERS } from '../machines/index.js'
 import type { Snapshot } from '../snapshot/index.js'
 import type { WorkloadInstanceSpec, WorkloadPort } from '../spec/index.js'
 import { inboundKeys, openedKeys, servedPorts } from './served-ports.js'
-import { firstOfVariable, inListenerOrder, type TcpServicePort, tcpServicePorts } from './tcp-service-ports.js'
+import { inListenerOrder, portsOfVariables, type TcpServicePort, tcpServicePorts } from './tcp-service-ports.js'
 
 /** What the listeners of a machine's sidecar depend on. */
 export interface ListeningMachine {
@@ -33,6 +33,8 @@ export interface MachineListeners {
   readonly variables: Readonly<Record<string, string>>
   /** Purposes for which no port is left. */
   readonly missing: readonly string[]
+  /** Variables that several Services of other namespaces would have, so that they are not set. */
+  readonly withheld: readonly string[]
 }
 
 const LOOPBACK = '127.0.0.1'
@@ -48,15 +50,16 @@ export function machineListeners(
   before: MachineClaims,
 ): MachineListeners {
   const { namespace, labels, address, listeners } = machine
-  if (machine.mode === 'transparent') return { claims: {}, variables: {}, missing: [] }
+  if (machine.mode === 'transparent') return { claims: {}, variables: {}, missing: [], withheld: [] }
   const ports = machine.ports.map((port) => ({ localPort: port.port, ...port }))
   const servedByMachine = servedPorts(snapshot, { metadata: { namespace, labels } }, ports)
   const served = inboundKeys(servedByMachine)
   const opened = openedKeys(snapshot, servedByMachine)
-  const named = firstOfVariable(tcpServicePorts(snapshot.list('Service')), namespace).ports
   const tcp = (key: string): string => `tcp ${key}`
   const hasListener = ({ service, port }: TcpServicePort): boolean =>
     Object.hasOwn(before, tcp(allocationKey(service, port)))
+  const tcpPorts = tcpServicePorts(snapshot.list('Service'))
+  const { ports: named, clashes } = portsOfVariables(tcpPorts, namespace, hasListener)
   const called = inListenerOrder(named, namespace, hasListener)
     .map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
     .filter(({ key }) => !served.has(key))
@@ -75,6 +78,7 @@ export function machineListeners(
   return {
     claims: Object.fromEntries(claims),
     missing,
+    withheld: [...new Set(clashes.flatMap(({ port, holder }) => (holder === undefined ? [port.variable] : [])))],
     allocations: {
       inbound: present([...served].map(([key, first]) => [key, at(address, inbound(first))])),
       ...(opened.length > 0 && { ingress: present(opened.map((key) => [key, at(address, ingress(key))])) }),

@@ -37,27 +37,37 @@ export function tcpServicePorts(services: readonly KindMap['Service'][]): readon
   })
 }
 
+/** A port that has no variable, because another one has the same. */
+export interface VariableClash {
+  readonly port: TcpServicePort
+  /** The port that has the variable; absent where none has. */
+  readonly holder?: TcpServicePort
+}
+
 /**
- * The first port of each variable, and those whose variable another one has already, with the one that has it.
+ * The port of each variable, and those without one. Names of different Services can become the same variable, and a tenant chooses the names of its Services. So a port of
+ * the workload's own namespace has it before others, then the only one that is in use. Of others none has it: no Service can receive what is meant for another.
  *
- * @param own - namespace of the workload, whose services come first: one of another namespace must not be taken for them
+ * @param own - namespace of the workload
+ * @param isInUse - whether the workload has a listener for the port already
  */
-export function firstOfVariable(
+export function portsOfVariables(
   ports: readonly TcpServicePort[],
   own?: string,
-): {
-  readonly ports: readonly TcpServicePort[]
-  readonly clashes: readonly { readonly port: TcpServicePort; readonly holder: TcpServicePort }[]
-} {
-  const byVariable = new Map<string, TcpServicePort>()
-  const clashes: { port: TcpServicePort; holder: TcpServicePort }[] = []
-  const isOwn = ({ service }: TcpServicePort): boolean => service.namespace === own
-  for (const port of [...ports.filter(isOwn), ...ports.filter((each) => !isOwn(each))]) {
-    const holder = byVariable.get(port.variable)
-    if (holder === undefined) byVariable.set(port.variable, port)
-    else clashes.push({ port, holder })
+  isInUse: (port: TcpServicePort) => boolean = () => false,
+): { readonly ports: readonly TcpServicePort[]; readonly clashes: readonly VariableClash[] } {
+  const groups = new Map<string, TcpServicePort[]>()
+  for (const port of ports) groups.set(port.variable, [...(groups.get(port.variable) ?? []), port])
+  const holders: TcpServicePort[] = []
+  const clashes: VariableClash[] = []
+  for (const group of groups.values()) {
+    const choices = [group, group.filter(({ service }) => service.namespace === own), group.filter(isInUse)]
+    const [holder] = choices.find(({ length }) => length === 1) ?? []
+    if (holder !== undefined) holders.push(holder)
+    for (const port of group) if (port !== holder) clashes.push({ port, ...(holder && { holder }) })
   }
-  return { ports: [...byVariable.values()], clashes }
+  const isOwn = ({ service }: TcpServicePort): boolean => service.namespace === own
+  return { ports: [...holders.filter(isOwn), ...holders.filter((port) => !isOwn(port))], clashes }
 }
 
 /**

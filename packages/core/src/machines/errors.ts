@@ -26,6 +26,8 @@ export const machineErrorCodes = {
     'another process uses the certificate of a machine, or its virtual machine has already joined: the state folder was copied',
   OSM_MACHINE_BUSY: 'the rate of machine requests, in total or from one address, is above its limit',
   OSM_MACHINE_LISTENERS: 'the listener ports of a machine are exhausted; some services are unreachable from it',
+  OSM_MACHINE_VARIABLE:
+    'several services of other namespaces have the same environment variable on a machine, so that it is not set',
   OSM_MACHINE_CLASS: 'the control plane has no driver for the sidecar class of a machine',
 } as const
 

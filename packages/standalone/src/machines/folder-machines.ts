@@ -20,6 +20,7 @@ import {
   type StoredMachine,
   warnOfMissingListeners,
   warnOfSilence,
+  WithheldVariables,
 } from '@osm-ts/controller'
 import { isOsmError, type ProxyUUID } from '@osm-ts/driver-api'
 import { errorMessage, isRecord } from '@osm-ts/driver-api/toolkit'
@@ -53,9 +54,11 @@ const LOOK_MS = 1_000
 export class FolderMachines implements Machines {
   readonly #options: FolderMachinesOptions
   readonly #entries = new Map<ProxyUUID, Entry>()
+  readonly #withheld: WithheldVariables
 
   constructor(options: FolderMachinesOptions) {
     this.#options = options
+    this.#withheld = new WithheldVariables(options.logger)
     mkdirSync(options.folder, { recursive: true, mode: 0o700 })
     for (const name of readdirSync(options.folder)) if (name.endsWith('.json')) this.#read(name)
     this.#refresh()
@@ -163,6 +166,8 @@ export class FolderMachines implements Machines {
         warnOfMissingListeners(this.#options.logger, entry.stored, entry.listeners.missing)
       this.#write(entry)
     }
+    const entries = [...this.#entries.values()]
+    this.#withheld.tell(entries.map(({ stored, listeners }) => [stored, listeners?.withheld ?? []] as const))
   }
 
   #write({ stored, file, listeners }: Entry): void {

@@ -45,17 +45,17 @@ describe('variables of workloads', () => {
     ])
   })
 
-  it('stand for one service each: of two that would share one the first holds, and the other is a problem', () => {
+  it('stand for one service each: of two that would share one only that of the own namespace has it, and others are problems', () => {
     const tcp = [{ port: 1, appProtocol: 'tcp' }]
-    const { ports, problems } = withoutClashes(tcpServicePorts([service('b-c', 'a', tcp), service('c', 'a-b', tcp)]))
-    expect(ports.map((it) => it.service)).toEqual([{ namespace: 'b-c', name: 'a' }])
-    expect(problems).toMatchObject([
-      {
-        code: 'OSM_STANDALONE_VARIABLE_CLASH',
-        severity: 'warning',
-        object: { kind: 'Service', namespace: 'c', name: 'a-b' },
-      },
-    ])
+    const services = tcpServicePorts([service('b-c', 'a', tcp), service('c', 'a-b', tcp)])
+    const clash = { code: 'OSM_STANDALONE_VARIABLE_CLASH', severity: 'warning' }
+    const theirs = { ...clash, object: { kind: 'Service', namespace: 'b-c', name: 'a' } }
+    const own = withoutClashes(services, 'c')
+    expect(own.ports.map((it) => it.service)).toEqual([{ namespace: 'c', name: 'a-b' }])
+    expect(own.problems).toMatchObject([theirs])
+    const { ports, problems } = withoutClashes(services, 'd')
+    expect(ports).toEqual([])
+    expect(problems).toMatchObject([theirs, { ...clash, object: { kind: 'Service', namespace: 'c', name: 'a-b' } }])
     expect(problems[0]!.message).toContain('OSM_TCP_A_B_C_1')
   })
 

@@ -1,4 +1,4 @@
-import { environmentName, firstOfVariable, type Problem, type TcpServicePort, type WorkloadPort } from '@osm-ts/core'
+import { environmentName, portsOfVariables, type Problem, type TcpServicePort, type WorkloadPort } from '@osm-ts/core'
 
 import type { StandaloneErrorCode } from '../errors.js'
 
@@ -10,7 +10,7 @@ function portVariable({ name, port }: Pick<WorkloadPort, 'name' | 'port'>): stri
 }
 
 /**
- * Ports without those whose variable another one has already, which are problems.
+ * Ports without those whose variable is that of another one as well, which are problems.
  *
  * @param own - namespace of the workload, whose services come first
  */
@@ -21,12 +21,15 @@ export function withoutClashes(
   readonly ports: readonly TcpServicePort[]
   readonly problems: readonly Problem[]
 } {
-  const { ports: kept, clashes } = firstOfVariable(ports, own)
+  const { ports: kept, clashes } = portsOfVariables(ports, own)
   const code: StandaloneErrorCode = 'OSM_STANDALONE_VARIABLE_CLASH'
   const problems = clashes.map(({ port: { service, port, variable }, holder }): Problem => ({
     code,
     severity: 'warning',
-    message: `workloads are not told of port ${port}: ${variable} stands for Service ${holder.service.namespace}/${holder.service.name} already; rename one of the two`,
+    message:
+      holder === undefined
+        ? `only workloads of namespace ${service.namespace} are told of port ${port}: ${variable} would stand for another Service as well; rename one of them`
+        : `workloads are not told of port ${port}: ${variable} stands for Service ${holder.service.namespace}/${holder.service.name} already; rename one of the two`,
     object: { kind: 'Service', ...service },
     field: 'metadata.name',
   }))
