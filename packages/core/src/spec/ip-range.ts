@@ -33,16 +33,21 @@ export function coversRange(outer: IpRange, inner: IpRange): boolean {
   return outer.octets.every((octet, index) => octet === ((inner.octets[index] ?? 0) & mask(outer.bits - index * 8)))
 }
 
-/** First 96 bits of IPv6 addresses that stand for an IPv4 address: mapped, compatible, and translated ones. */
+/** First 96 bits of IPv6 addresses that stand for an IPv4 address: mapped, compatible, and translated ones of two kinds. */
 const EMBEDDING: readonly string[] = [
   '0.0.0.0.0.0.0.0.0.0.255.255',
+  '0.0.0.0.0.0.0.0.255.255.0.0',
   '0.0.0.0.0.0.0.0.0.0.0.0',
   '0.100.255.155.0.0.0.0.0.0.0.0',
 ]
 
+/** First 16 bits of addresses of 6to4, which the IPv4 address follows. */
+const SIX_TO_FOUR = '32.2'
+
 /** The IPv4 address that an IPv6 address stands for; undefined if it stands for none, as `::` and `::1` do. */
 export function embeddedIpv4({ octets, bits, text }: IpRange): string | undefined {
   if (octets.length !== 16 || bits !== 128 || text === '::/128' || text === '::1/128') return undefined
+  if (octets.slice(0, 2).join('.') === SIX_TO_FOUR) return octets.slice(2, 6).join('.')
   return EMBEDDING.includes(octets.slice(0, 12).join('.')) ? octets.slice(12).join('.') : undefined
 }
 

@@ -6,8 +6,19 @@ const REFUSED: readonly (readonly [reason: string, ranges: readonly string[]])[]
   ['is a multicast address', ['224.0.0.0/4', 'ff00::/8']],
   ['is reserved', ['240.0.0.0/4']],
   ['is link-local, where clouds serve metadata', ['169.254.0.0/16', 'fe80::/10']],
-  // Of EC2 by IPv6, of Azure's host, and of Alibaba Cloud.
-  ['is the metadata address of a cloud', ['fd00:ec2::/32', '168.63.129.16/32', '100.100.100.200/32']],
+  // Beside 169.254.169.254.
+  [
+    'is the metadata address of a cloud',
+    [
+      ...['168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'], // Azure, Alibaba Cloud, Oracle Cloud Classic
+      'fd00:ec2::/32', // AWS
+      'fd20:ce::254/128', // Google Cloud
+      'fd00:c1::a9fe:a9fe/128', // Oracle Cloud
+      'fd00:42::42/128', // Scaleway
+      'fd00:a9fe:a9fe::1/128', // Akamai
+      'fd00:100::100:200/128', // Alibaba Cloud
+    ],
+  ],
 ]
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 

@@ -89,6 +89,37 @@ describe('an endpoints provider of a plug-in', () => {
     expect(provider.listEndpointsForIdentity({ namespace: 'shop', name: 'idle' }).items).toEqual([])
   })
 
+  it.each([
+    // Of the Service, in each form in which IPv6 can say an IPv4 address.
+    '::ffff:10.200.0.1',
+    '::10.200.0.1',
+    '::ffff:0:10.200.0.1',
+    '64:ff9b::10.200.0.1',
+    '2002:0ac8:0001::1',
+    // Loopback, link-local and an address of the control plane.
+    '::ffff:0:127.0.0.1',
+    '2002:a9fe:a9fe::',
+    '2002:c000:024d::',
+    // Metadata of GCP, Oracle, Scaleway, Akamai and Alibaba Cloud.
+    'fd20:ce::254',
+    'fd00:c1::a9fe:a9fe',
+    '192.0.0.192',
+    'fd00:42::42',
+    'fd00:a9fe:a9fe::1',
+    'fd00:100::100:200',
+  ])('does not use the address %s', (address) => {
+    const { provider, publish, addresses } = setUp()
+    publish(instance('a', { addresses: [address] }))
+    expect(addresses()).toEqual([])
+    expect(provider.state().faults).toMatchObject([{ code: 'OSM_ENDPOINTS_ADDRESS', instance: 'a' }])
+  })
+
+  it('uses an address of IPv6 that stands for a permitted one', () => {
+    const { publish, addresses } = setUp()
+    publish(instance('a', { addresses: ['2002:c633:6401::1'], ports: [{ name: 'web', port: 8080 }] }))
+    expect(addresses()).toContain('2002:c633:6401::1 80 8080')
+  })
+
   it('has the answer from before a restart in force, as stale, until it answers', () => {
     const { provider, publish, addresses, heard } = setUp()
     provider.restore({ services: [{ service: store, instances: [instance('a')] }] })

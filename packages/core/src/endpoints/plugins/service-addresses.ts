@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../snapshot/snapshot.js'
-import { parseIpRange } from '../../spec/ip-range.js'
+import { embeddedIpv4, parseIpRange } from '../../spec/ip-range.js'
 import type { KindMap } from '../../spec/objects.js'
 
 /** Virtual addresses of Services, gathered once for each list of Services. */
@@ -16,8 +16,10 @@ export class ServiceAddresses {
       const texts = services.flatMap(({ spec: { clusterIP, clusterIPs = [] } }) => [clusterIP ?? '', ...clusterIPs])
       this.#addresses = new Set(texts.flatMap((text) => canonical(text) ?? []))
     }
-    const text = canonical(address)
-    return text !== undefined && this.#addresses.has(text)
+    const range = parseIpRange(address)
+    if (range === undefined) return false
+    const embedded = embeddedIpv4(range)
+    return this.#addresses.has(range.text) || (embedded !== undefined && this.has(snapshot, embedded))
   }
 }
 
