@@ -39,6 +39,10 @@ const KEPT_LINES = 10
 const KEPT_CHARACTERS = 400
 /** Keys and tokens are long words of these letters. What a driver prints ends in our log. */
 const LONG_WORD = /[A-Za-z0-9+/=_-]{40,}/g
+/** Characters that end or hide a line where it is shown. */
+const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+/** Characters of a line without an end that are looked through for long words. */
+const MAX_LINE = 65_536
 /** Variables that a driver may need to run at all. Everything else of our environment is not its business. */
 const PASSED_VARIABLES = ['PATH', 'TZ', 'LANG', 'TMPDIR']
 
@@ -87,17 +91,26 @@ function passedEnvironment({ environment, variables = [] }: ChildProcessOptions)
   )
 }
 
-/** What the child printed last, on either stream, without what might be a secret. Both are read to the end: a full pipe would stop the child. */
+/**
+ * What the child printed last, on either stream, without what might be a secret. Both are read to the end: a full pipe would stop the child. Long words are looked for in
+ * whole lines, as a line may arrive in pieces and is cut off.
+ */
 function keepLastLines(child: ChildProcess): readonly string[] {
   const lines: string[] = []
-  for (const stream of [child.stdout, child.stderr])
+  const keep = (line: string): void => {
+    if (line.trim() === '') return
+    lines.push(line.replace(LONG_WORD, '…').replace(CONTROL, '·').slice(0, KEPT_CHARACTERS))
+    if (lines.length > KEPT_LINES) lines.shift()
+  }
+  for (const stream of [child.stdout, child.stderr]) {
+    let begun = ''
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      for (const line of text.split('\n')) {
-        if (line.trim() === '') continue
-        lines.push(line.slice(0, KEPT_CHARACTERS).replace(LONG_WORD, '…'))
-        if (lines.length > KEPT_LINES) lines.shift()
-      }
+      const pieces = `${begun}${text}`.split('\n')
+      begun = (pieces.pop() ?? '').slice(0, MAX_LINE)
+      for (const line of pieces) keep(line)
     })
+    stream?.on('end', () => keep(begun))
+  }
   // A child that is gone closes its end while we may still write to it.
   child.stdin?.on('error', () => undefined)
   return lines
