@@ -49,45 +49,15 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const names = [
-  'certificates',
-  'translation',
-  'drivers',
-  'recomputation',
-  'policy-kinds',
-  'convergence',
-  'containment',
-  'scale',
-  'endpoints',
-  'services',
-  'connections',
-  'peers',
-  'cold-start',
-  'permissive',
-  'large',
-  'soak',
-  'limits',
-  'pipy',
-  'edit',
-  'machines',
-  'lost-requests',
-  'sidecar-latency',
-  'kubernetes-sync',
-  'kwok',
-  'injection',
-  'injection-cluster',
-  'cli-start',
-  'analyze',
-  'cluster',
-] as const
 /** Those that run only when they are named, because of what they take, or because they are part of another. */
 const named: readonly string[] = ['cluster', 'connections', 'endpoints', 'kwok', 'machines', 'services', 'peers']
 /** Those that a quick run says nothing by: no leak shows in the few cycles that it has time for, and a small mesh is that of `permissive` once more. */
 const unhurried: readonly string[] = ['soak', 'large']
-type Name = (typeof names)[number]
+type Name = keyof typeof benchmarks
 
 async function run(): Promise<void> {
-  const unknown = positionals.filter((name) => !(names as readonly string[]).includes(name))
+  const names = Object.keys(benchmarks) as Name[]
+  const unknown = positionals.filter((name) => !Object.hasOwn(benchmarks, name))
   if (unknown.length > 0) {
     console.error(`unknown benchmark ${unknown.join(', ')}; known: ${names.join(', ')}`)
     process.exitCode = 2
@@ -186,8 +156,8 @@ async function measurePipyTraffic(): Promise<unknown> {
   })
 }
 
-/** How each benchmark is run, at full length or quickly. */
-const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
+/** How each benchmark is run, at full length or quickly, in the order in which they run. */
+const benchmarks = {
   certificates: () => measureCertificateRatio(),
   translation: async () => {
     const sizes = [10, 100, 1000]
@@ -202,10 +172,6 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     Promise.resolve(
       measurePolicyKinds({ repetitions: values.quick ? { small: 2, large: 1 } : { small: 25, large: 5 } }),
     ),
-  pipy: async () => ({
-    ...(await measurePipy({ workers: 50, rounds: values.quick ? 5 : 20 })),
-    traffic: await measurePipyTraffic(),
-  }),
   convergence: async () => {
     const results = []
     for (const clients of values.quick ? [1, 50] : [1, 50, 200])
@@ -322,27 +288,16 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       sizes: limitSizes().map((proxies) => ({ proxies, replicas: 20, reach: 5, changes: values.quick ? 10 : 50 })),
       extrapolateTo: 50_000,
     }),
-  injection: () =>
-    measureInjection({
-      ...(values.quick
-        ? { closedSeconds: 2, openSeconds: 1, warmUpSeconds: { server: 2, closed: 1, open: 1 } }
-        : { closedSeconds: 20, openSeconds: 15, warmUpSeconds: { server: 8, closed: 4, open: 4 } }),
-      programs: {
-        injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
-        api: scalePrograms.api,
-        floor: scalePrograms.floor,
-        load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
-      },
+  pipy: async () => ({
+    ...(await measurePipy({ workers: 50, rounds: values.quick ? 5 : 20 })),
+    traffic: await measurePipyTraffic(),
+  }),
+  edit: () =>
+    measureLiveEdit({
+      ...meshPrograms(),
+      rounds: values.quick ? 2 : 8,
+      example: new URL('../../examples/bookstore', import.meta.url).pathname,
     }),
-  'injection-cluster': async () => {
-    const obstacle = process.env.OSM_API_TIER_OBSTACLE
-    if (obstacle !== undefined) return { notRun: obstacle }
-    return measureClusterInjection({
-      perSecond: 50,
-      seconds: values.quick ? 5 : 20,
-      injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
-    })
-  },
   machines: () =>
     measureMachinesAtRest({
       controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
@@ -350,23 +305,15 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       roundSeconds: 10,
       seconds: values.quick ? 20 : 60,
     }),
-  analyze: () =>
-    measureAnalyze({
-      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
-      objects: 5000,
-      rounds: values.quick ? 1 : 10,
+  'lost-requests': () => measureLostRequests({ ...meshPrograms(), ...applications, changes: values.quick ? 50 : 200 }),
+  'sidecar-latency': () =>
+    measureSidecarLatency({
+      ...meshPrograms(),
+      ...applications,
+      loadProgram: new URL('./bench-sidecar-latency-load.mjs', import.meta.url).pathname,
+      warmUp: values.quick ? 300 : 2000,
+      requests: values.quick ? 3000 : 20_000,
     }),
-  'cli-start': () =>
-    measureCliStart({
-      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
-      rounds: 20,
-    }),
-  cluster: async () => {
-    const { OSM_CLUSTER_TIER_OBSTACLE: obstacle, KUBECTL_BIN: kubectl = '', HELM_BIN: helm = '' } = process.env
-    if (obstacle !== undefined) return { notRun: obstacle }
-    const clusters = values.quick ? 1 : 3
-    return measureCluster({ clusters, podStarts: 10, pods: 50, changes: values.quick ? 2 : 10, kubectl, helm })
-  },
   'kubernetes-sync': async () => {
     const obstacle = process.env.OSM_API_TIER_OBSTACLE
     if (obstacle !== undefined) return { notRun: obstacle }
@@ -393,26 +340,49 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       programs: { ...scalePrograms, ...(JSON.parse(kwok) as { kwok: string; stages: string[] }), controllerManager },
     })
   },
-  edit: () =>
-    measureLiveEdit({
-      ...meshPrograms(),
-      rounds: values.quick ? 2 : 8,
-      example: new URL('../../examples/bookstore', import.meta.url).pathname,
+  injection: () =>
+    measureInjection({
+      ...(values.quick
+        ? { closedSeconds: 2, openSeconds: 1, warmUpSeconds: { server: 2, closed: 1, open: 1 } }
+        : { closedSeconds: 20, openSeconds: 15, warmUpSeconds: { server: 8, closed: 4, open: 4 } }),
+      programs: {
+        injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
+        api: scalePrograms.api,
+        floor: scalePrograms.floor,
+        load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
+      },
     }),
-  'lost-requests': () => measureLostRequests({ ...meshPrograms(), ...applications, changes: values.quick ? 50 : 200 }),
-  'sidecar-latency': () =>
-    measureSidecarLatency({
-      ...meshPrograms(),
-      ...applications,
-      loadProgram: new URL('./bench-sidecar-latency-load.mjs', import.meta.url).pathname,
-      warmUp: values.quick ? 300 : 2000,
-      requests: values.quick ? 3000 : 20_000,
+  'injection-cluster': async () => {
+    const obstacle = process.env.OSM_API_TIER_OBSTACLE
+    if (obstacle !== undefined) return { notRun: obstacle }
+    return measureClusterInjection({
+      perSecond: 50,
+      seconds: values.quick ? 5 : 20,
+      injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
+    })
+  },
+  'cli-start': () =>
+    measureCliStart({
+      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
+      rounds: 20,
     }),
-}
+  analyze: () =>
+    measureAnalyze({
+      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
+      objects: 5000,
+      rounds: values.quick ? 1 : 10,
+    }),
+  cluster: async () => {
+    const { OSM_CLUSTER_TIER_OBSTACLE: obstacle, KUBECTL_BIN: kubectl = '', HELM_BIN: helm = '' } = process.env
+    if (obstacle !== undefined) return { notRun: obstacle }
+    const clusters = values.quick ? 1 : 3
+    return measureCluster({ clusters, podStarts: 10, pods: 50, changes: values.quick ? 2 : 10, kubectl, helm })
+  },
+} satisfies Readonly<Record<string, () => Promise<unknown>>>
 
 if (values.help) {
   console.log(
-    `Usage: npm run bench -- [${names.join('|')}]... [--json] [--quick] [--cycles N] [--proxies N,N] [--profiles FOLDER]`,
+    `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')}]... [--json] [--quick] [--cycles N] [--proxies N,N] [--profiles FOLDER]`,
   )
 } else {
   await run()
