@@ -172,7 +172,8 @@ export class ClusterFixture {
       : [this.namespace, from]
     let caller = this.#callers.get(from)
     if (caller === undefined) {
-      caller = new PodCaller(this.options.kubectl, namespace, workload, appCommand(this.options.app))
+      const { kubectl, app } = this.options
+      caller = new PodCaller(kubectl, { target: `deploy/${workload}`, namespace, program: appCommand(app) })
       this.#callers.set(from, caller)
     }
     return caller.call(call)

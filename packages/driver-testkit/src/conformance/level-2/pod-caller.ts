@@ -5,22 +5,35 @@ import type { Readable, Writable } from 'node:stream'
 import type { Answered, Asked, Call, CallAnswer } from '../../actor/protocol.js'
 import type { Kubectl } from './kubectl.js'
 
-/** A call has its own bound, which is lower. */
-const ANSWER_MS = 60_000
+/** How calls are made. */
+export interface PodCallerOptions {
+  /** As kubectl takes it: `pod/x`, `deploy/x`. */
+  readonly target: string
+  readonly namespace: string
+  /** The application, with what runs it. */
+  readonly program: readonly string[]
+  /** For messages; `a pod` if absent. */
+  readonly name?: string
+  /** How long an answer is waited for; 60,000 if absent. A call has its own bound, which is lower. */
+  readonly answerMs?: number
+}
 
 /** Makes calls from inside a pod, over one `kubectl exec` for as long as there are calls. */
 export class PodCaller {
   readonly #kubectl: Kubectl
   readonly #args: readonly string[]
+  readonly #name: string
+  readonly #answerMs: number
   readonly #waiting = new Map<number, (answer: CallAnswer | Error) => void>()
   #child: ChildProcessByStdio<Writable, Readable, Readable> | undefined
   #asked = 0
 
-  /** @param program - of the application, with what runs it */
-  constructor(kubectl: Kubectl, namespace: string, workload: string, program: readonly string[]) {
+  constructor(kubectl: Kubectl, { target, namespace, program, name = 'a pod', answerMs = 60_000 }: PodCallerOptions) {
     this.#kubectl = kubectl
-    const pod = ['exec', '-i', `deploy/${workload}`, '--namespace', namespace, '--container', 'app']
+    const pod = ['exec', '-i', target, '--namespace', namespace, '--container', 'app']
     this.#args = [...pod, '--', ...program, 'calls']
+    this.#name = name
+    this.#answerMs = answerMs
   }
 
   /** Makes a call; one that was not answered is an answer too. Rejects if the pod makes none. */
@@ -30,8 +43,8 @@ export class PodCaller {
     const asked: Asked = { id: this.#asked, call }
     const answered = new Promise<CallAnswer | Error>((resolve) => this.#waiting.set(asked.id, resolve))
     const late = setTimeout(
-      () => this.#waiting.get(asked.id)?.(new Error(`a pod said nothing for ${ANSWER_MS} ms`)),
-      ANSWER_MS,
+      () => this.#waiting.get(asked.id)?.(new Error(`${this.#name} said nothing for ${this.#answerMs} ms`)),
+      this.#answerMs,
     )
     child.stdin.write(`${JSON.stringify(asked)}\n`)
     try {
@@ -66,7 +79,7 @@ export class PodCaller {
       for (const settle of this.#waiting.values()) settle(error)
     }
     child.once('error', end)
-    child.once('close', () => end(new Error(`the pod makes no calls any more: ${said.trim()}`)))
+    child.once('close', () => end(new Error(`${this.#name} makes no calls any more: ${said.trim()}`)))
     return child
   }
 }
