@@ -26,7 +26,7 @@ export const readAndWrite = [
  * A mesh of any size, for benchmarks and tests of large meshes. Its services stand in a ring: service `i` may call services `i + 1` to `i + calls`. Each has
  * an account and a workload of its own name.
  *
- * It only knows names, and who calls whom. What runs the workloads, and further services, are up to its user: {@link Manifest} has builders for them.
+ * It decides names, and who calls whom. Its user adds what runs the workloads, and further services, with the builders of manifests.ts.
  */
 export class GeneratedMesh {
   readonly shape: MeshShape
