@@ -1,7 +1,7 @@
 import {
   type CertificateErrorCode,
   type CertificateProvider,
-  unsupportedFields,
+  type UnsupportedFields,
   type MeshCatalog,
   type DriverRegistry,
   type DriverState,
@@ -28,6 +28,7 @@ export interface ProblemSources {
   readonly configurator: MeshConfigurator
   readonly catalog: MeshCatalog
   readonly registry: DriverRegistry
+  readonly unsupported: UnsupportedFields
   readonly drivers: () => readonly DriverState[]
   readonly provider: Pick<CertificateProvider, 'faults' | 'name' | 'signsPublicKeys'>
   readonly plugins: Pick<EndpointsPlugins, 'problems'>
@@ -109,14 +110,14 @@ function troubledProvider({ feed, configurator, provider }: ProblemSources): rea
 /** What objects request and the class that most proxies are of can't do. */
 function* unsupportedFeatures(
   snapshot: Snapshot,
-  { feed, configurator, registry }: ProblemSources,
+  { feed, configurator, registry, unsupported }: ProblemSources,
 ): Steps<readonly Problem[]> {
   const { sidecarClass } = configurator.current().sidecar
   if (!registry.names().includes(sidecarClass)) return []
   const { capabilities } = registry.get(sidecarClass)
   const problems: Problem[] = []
   for (const object of asking.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))) {
-    for (const { field, feature } of unsupportedFields(object, capabilities))
+    for (const { field, feature } of unsupported.of(object, capabilities))
       problems.push({
         code: 'OSM_ADMISSION_CAPABILITY',
         severity: 'warning',

@@ -11,6 +11,7 @@ import {
   SpecRules,
   SpiffeBundle,
   systemClock,
+  UnsupportedFields,
   wantedSecrets,
 } from '@osm-ts/core'
 import { healthLimits, healthServer, listen } from '@osm-ts/program'
@@ -204,7 +205,9 @@ async function start(
   }
   followConfiguration({ configurator, broker, logger })
   const drivers = () => driverStates({ registry, runner })
-  const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers, provider, plugins })
+  const unsupported = new UnsupportedFields()
+  const problems = () =>
+    findProblems({ feed, rules, configurator, catalog, registry, unsupported, drivers, provider, plugins })
   const watch = new ProblemWatch({
     find: problems,
     subscribe: subscribeAll([

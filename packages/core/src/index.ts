@@ -3,7 +3,7 @@ export * from './catalog/index.js'
 export * from './certificates/index.js'
 export * from './config/index.js'
 export * from './dashboard/index.js'
-export { unsupportedFields, type UnsupportedField } from './drivers/unsupported-fields.js'
+export { UnsupportedFields, unsupportedFields, type UnsupportedField } from './drivers/unsupported-fields.js'
 export { driverConfigCheck, type DriverConfigCheck } from './drivers/config-check.js'
 export type {
   DriverFacts,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type Capabilities, optionalFeatures } from '@osm-ts/driver-api'
 
 import { ObjectDecoder, readObjects } from '../spec/index.js'
-import { unsupportedFields } from './unsupported-fields.js'
+import { UnsupportedFields, unsupportedFields } from './unsupported-fields.js'
 
 const all: Capabilities = {
   protocols: ['http', 'grpc', 'tcp'],
@@ -169,5 +169,16 @@ describe('unsupportedFields', () => {
 
   it.each(cases)('finds nothing where the class can do all of %#', (yaml) => {
     expect(gaps(yaml, all)).toEqual([])
+  })
+
+  it('is remembered for each object and class', () => {
+    const { objects } = readObjects(cases.map(([yaml]) => yaml).join('---\n'), { decoder })
+    const memory = new UnsupportedFields()
+    for (const capabilities of [none, all, none])
+      for (const object of objects)
+        expect(memory.of(object, capabilities)).toEqual(unsupportedFields(object, capabilities))
+    const [object] = objects
+    if (object === undefined) throw new Error('the cases hold no object')
+    expect(memory.of(object, none)).toBe(memory.of(object, none))
   })
 })

@@ -25,6 +25,20 @@ export function unsupportedFields(object: MeshObject, capabilities: Capabilities
   )
 }
 
+/** Remembers {@link unsupportedFields}: objects never change, so that of a mesh that is checked again only what is new is looked at. */
+export class UnsupportedFields {
+  readonly #known = new WeakMap<Capabilities, WeakMap<MeshObject, readonly UnsupportedField[]>>()
+
+  /** As {@link unsupportedFields}. */
+  of(object: MeshObject, capabilities: Capabilities): readonly UnsupportedField[] {
+    let known = this.#known.get(capabilities)
+    if (known === undefined) this.#known.set(capabilities, (known = new WeakMap()))
+    let fields = known.get(object)
+    if (fields === undefined) known.set(object, (fields = unsupportedFields(object, capabilities)))
+    return fields
+  }
+}
+
 /** True unless a value is zero, unset or empty. */
 function isAsked(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0

@@ -22,7 +22,7 @@ export class PushMetrics {
   readonly #send
   readonly #bytes
   readonly #states
-  readonly #counts = new Map<string, Record<ConnectedState, number>>()
+  readonly #classes = new Map<string, ClassSeries>()
 
   constructor(metrics: DriverMetrics) {
     const stage = (name: string, help: string) =>
@@ -56,15 +56,15 @@ export class PushMetrics {
   }
 
   queued(proxyClass: string, ms: number): void {
-    this.#queue.observe({ class: proxyClass }, ms / MS)
+    this.#queue.observe(this.#of(proxyClass).labels, ms / MS)
   }
 
   converged(proxyClass: string, ms: number): void {
-    this.#convergence.observe({ class: proxyClass }, ms / MS)
+    this.#convergence.observe(this.#of(proxyClass).labels, ms / MS)
   }
 
   worked(proxyClass: string, work: ApplyWork): void {
-    const labels = { class: proxyClass }
+    const { labels } = this.#of(proxyClass)
     // What a report says nothing about was done before or comes later.
     if (work.queueMs > 0) this.#driverQueue.observe(labels, work.queueMs / MS)
     if (work.translateMs > 0) this.#translate.observe(labels, work.translateMs / MS)
@@ -76,20 +76,36 @@ export class PushMetrics {
   /** A proxy of that class goes from one state to another; undefined where it comes, or has gone. */
   moved(proxyClass: string, before: ConnectedState | undefined, after: ConnectedState | undefined): void {
     if (before === after) return
-    let counts = this.#counts.get(proxyClass)
-    if (counts === undefined) {
-      counts = { applied: 0, rejected: 0, unknown: 0 }
-      this.#counts.set(proxyClass, counts)
+    const series = this.#of(proxyClass)
+    if (series.counts === undefined) {
+      series.counts = { applied: 0, rejected: 0, unknown: 0 }
       // Absent is not zero for those who alert by it.
-      for (const state of Object.keys(counts)) this.#states.set({ class: proxyClass, state }, 0)
+      for (const labels of Object.values(series.byState)) this.#states.set(labels, 0)
     }
-    for (const [state, by] of [
-      [before, -1],
-      [after, 1],
-    ] as const) {
-      if (state === undefined) continue
-      counts[state] += by
-      this.#states.set({ class: proxyClass, state }, counts[state])
-    }
+    if (before !== undefined) this.#states.set(series.byState[before], (series.counts[before] -= 1))
+    if (after !== undefined) this.#states.set(series.byState[after], (series.counts[after] += 1))
+  }
+
+  #of(proxyClass: string): ClassSeries {
+    let series = this.#classes.get(proxyClass)
+    if (series === undefined) this.#classes.set(proxyClass, (series = seriesOf(proxyClass)))
+    return series
+  }
+}
+
+/** What metrics of a class are labelled by. Values come for each proxy and change, so that labels are made once, and frozen. */
+interface ClassSeries {
+  readonly labels: { readonly class: string }
+  readonly byState: Readonly<Record<ConnectedState, { readonly class: string; readonly state: ConnectedState }>>
+  /** Connected proxies; undefined before the first. */
+  counts: Record<ConnectedState, number> | undefined
+}
+
+function seriesOf(proxyClass: string): ClassSeries {
+  const ofState = (state: ConnectedState) => Object.freeze({ class: proxyClass, state })
+  return {
+    labels: Object.freeze({ class: proxyClass }),
+    byState: { applied: ofState('applied'), rejected: ofState('rejected'), unknown: ofState('unknown') },
+    counts: undefined,
   }
 }

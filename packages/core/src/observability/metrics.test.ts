@@ -78,6 +78,23 @@ describe('the metrics of a process', () => {
     expect(() => metrics.gauge('counted', 'help', ['what'])).toThrow('another type')
   })
 
+  it('count the same for frozen labels as for others, within the same bound', async () => {
+    const gauge = metrics.gauge('moved', 'help', ['what'])
+    const frozen = Object.freeze({ what: 'a' })
+    gauge.set(frozen, 1)
+    gauge.set({ what: 'a' }, 2)
+    expect(await series('moved')).toEqual(['moved{what="a"} 2'])
+    gauge.set(frozen, 3)
+    expect(await series('moved')).toEqual(['moved{what="a"} 3'])
+    const reused = { what: 'a' }
+    gauge.set(reused, 4)
+    reused.what = 'b'
+    gauge.set(reused, 5)
+    expect(await series('moved')).toEqual(['moved{what="a"} 4', 'moved{what="b"} 5'])
+    for (let what = 0; what < MAX_SERIES_PER_METRIC; what += 1) gauge.set(Object.freeze({ what: String(what) }), 1)
+    expect(await series('moved')).toHaveLength(MAX_SERIES_PER_METRIC + 1)
+  })
+
   it('show histograms as the library does', async () => {
     const buckets = [0.01, 0.5, 1]
     const registry = new Registry()

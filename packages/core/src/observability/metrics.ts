@@ -148,17 +148,26 @@ function boundedSeries<T>(
   each = 1,
 ): (values: Readonly<Record<string, string>>) => T {
   const known = new Map<string, T>()
+  // Labels that are given again and again need not be put together each time. Only of what is frozen it is certain that it says the same still.
+  const frozen = new WeakMap<Readonly<Record<string, string>>, T>()
   const makeFor = (valueOf: (name: string) => string): T =>
     make(Object.fromEntries(names.map((name) => [name, valueOf(name)])))
   let others: T | undefined
   const [only = '', ...more] = names
-  return (values) => {
+  const find = (values: Readonly<Record<string, string>>): T => {
     const key = more.length === 0 ? boundedValue(values[only] ?? '') : keyOf(names, values)
     const found = known.get(key)
     if (found !== undefined) return found
     if (known.size * each >= MAX_SERIES_PER_METRIC) return (others ??= makeFor(() => OTHER))
     const series = makeFor((name) => boundedValue(values[name] ?? ''))
     known.set(key, series)
+    return series
+  }
+  return (values) => {
+    const same = frozen.get(values)
+    if (same !== undefined) return same
+    const series = find(values)
+    if (Object.isFrozen(values)) frozen.set(values, series)
     return series
   }
 }

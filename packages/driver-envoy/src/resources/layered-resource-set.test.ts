@@ -35,6 +35,22 @@ describe('LayeredResourceSet', () => {
     expect(set()).not.toBe(set('a'))
   })
 
+  it('is the same after some resources are renewed as if it were made of them', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string(), { minLength: 1 }), fc.infiniteStream(fc.boolean()), (names, choices) => {
+        const before = new ResourceLayer(names.map((name) => resource(name)))
+        const renewed = names.filter(() => choices.next().value === true).map((name) => resource(name, `${name} 2`))
+        const after = before.with([...renewed, resource(`${names.join('')} unknown`)])
+        const contents = new Map(renewed.map((each) => [each.name, each]))
+        const made = new ResourceLayer(names.map((name) => contents.get(name) ?? resource(name)))
+        expect(after.resources).toEqual(made.resources)
+        expect(after.version).toBe(made.version)
+        for (const name of names) expect(after.get(name)).toEqual(made.get(name))
+        expect(before.version).toBe(new ResourceLayer(names.map((name) => resource(name))).version)
+      }),
+    )
+  })
+
   it('finds nothing under a name that is in no layer', () => {
     expect(new LayeredResourceSet([new ResourceLayer([resource('a')])]).get('b')).toBeUndefined()
   })

@@ -8,7 +8,7 @@ interface Indexed {
 }
 
 /** What all proxies that move from one set to another have in common. */
-class SharedDiff implements ResourceDiff {
+export class SharedDiff implements ResourceDiff {
   readonly changed: readonly EncodedResource[]
   readonly removed: readonly string[]
   #byName: ReadonlyMap<string, EncodedResource> | undefined
@@ -39,7 +39,7 @@ export class ResourceDiffer {
     const layers = pairs(before, after)
     if (layers === undefined) return compare(indexed(before), indexed(after))
     const diffs = layers
-      .filter(([old, now]) => old.version !== now.version)
+      .filter(([old, now]) => old !== now)
       .map(([old, now]) => remembered(this.#layers, old, now, () => compare(old, now)))
     if (diffs.length === 1 && diffs[0] !== undefined) return diffs[0]
     // A name that moved from one layer to another is neither new nor gone.

@@ -38,6 +38,14 @@ export interface ResourceDiff {
 /** Endpoints of all proxies that may call the same services from one locality. Those that come and go change what {@link current} is. */
 export interface LiveEndpoints {
   readonly current: ResourceSet
+  /** What made the current set of the one before: nearly all streams have that one. Absent until something changes. */
+  readonly change?: EndpointsChange | undefined
+}
+
+/** See {@link LiveEndpoints}. */
+export interface EndpointsChange {
+  readonly before: ResourceSet
+  readonly diff: ResourceDiff
 }
 
 /** Everything that one proxy is to be sent for one revision of its policy. */

@@ -58,6 +58,8 @@ export class DifferenceMap {
   }
 
   needsAny(removals: boolean): boolean {
+    // Nearly always: not even an iterator is made then.
+    if (this.#entries.size === 0) return false
     for (const [name, entry] of this.#entries) if (this.needs(name, entry, removals)) return true
     return false
   }
@@ -73,6 +75,7 @@ export class DifferenceMap {
   }
 
   get hasRefusals(): boolean {
+    if (this.#entries.size === 0) return false
     for (const [name, { parked }] of this.#entries)
       if (parked !== undefined && parked.version === this.#context.target(name)?.version) return true
     return false

@@ -23,6 +23,8 @@ interface Kept {
 export class PreparedResponses {
   readonly #maxBytes: number
   readonly #kept = new Map<string, Kept>()
+  /** The last one. A change reaches many streams one after the other, which then need no key. */
+  #last: { readonly variant: Variant; readonly kept: Kept } | undefined
   #bytes = 0
 
   constructor(maxBytes: number = MAX_KEPT_BYTES) {
@@ -36,20 +38,26 @@ export class PreparedResponses {
 
   frame(variant: Variant, push: Push): ResponseFrame {
     if (push.type === 'secret') return frameResponse(variant, push)
+    const last = this.#last
+    if (last?.variant === variant && isSame(last.kept.push, push)) return last.kept.frame
     // Only narrows the search; what decides is the comparison.
     const key = `${variant} ${push.type} ${push.version} ${push.label} ${push.resources.length} ${push.removed.length}`
     const kept = this.#kept.get(key)
-    if (kept !== undefined && isSame(kept.push, push)) return kept.frame
+    if (kept !== undefined && isSame(kept.push, push)) {
+      this.#last = { variant, kept }
+      return kept.frame
+    }
     const frame = frameResponse(variant, push)
     const resources = push.resources.reduce((sum, { value }) => sum + value.length, 0)
-    this.#keep(key, { push, frame, bytes: frame.bytes.length + resources })
+    this.#keep(variant, key, { push, frame, bytes: frame.bytes.length + resources })
     return frame
   }
 
-  #keep(key: string, kept: Kept): void {
+  #keep(variant: Variant, key: string, kept: Kept): void {
     this.#drop(key)
     if (kept.bytes > Math.min(MAX_ENTRY_BYTES, this.#maxBytes)) return
     this.#kept.set(key, kept)
+    this.#last = { variant, kept }
     this.#bytes += kept.bytes
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#maxBytes) break
@@ -58,8 +66,11 @@ export class PreparedResponses {
   }
 
   #drop(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return
+    this.#bytes -= kept.bytes
     this.#kept.delete(key)
+    if (this.#last?.kept === kept) this.#last = undefined
   }
 }
 

@@ -80,6 +80,8 @@ export class ProxySession<Request extends AnyRequest> {
   readonly #credentials = new Map<string, readonly EncodedResource[]>()
   /** SDS names that a policy of this session has given a meaning to. */
   readonly #credentialNames = new Set<string>()
+  /** The type that requests of a stream of one type need not name. */
+  readonly #onlyType: XdsType | undefined
   #labelled: { readonly epochs: DrainEpochs; readonly routes: ResourceSet; readonly labels: VersionLabels } | undefined
   #denials = 0
   /** Generation of endpoints that the session was told of. */
@@ -90,6 +92,7 @@ export class ProxySession<Request extends AnyRequest> {
     this.proxy = options.proxy
     this.connectedAt = new Date(options.now()).toISOString()
     const { types, wildcardTypes } = options.scope
+    this.#onlyType = types.length === 1 ? types[0] : undefined
     this.#state = options.protocol.createState({
       types,
       wildcardTypes,
@@ -171,7 +174,7 @@ export class ProxySession<Request extends AnyRequest> {
   /** Takes in what has become of the endpoints of the policy between its translation and now. */
   catchUpEndpoints(): void {
     const { resources } = this
-    if (resources !== undefined) this.#state.showEndpoints(resources.endpoints.current)
+    if (resources !== undefined) this.#state.showEndpoints(resources.endpoints)
   }
 
   setCertificate(credential: Credential): void {
@@ -238,9 +241,8 @@ export class ProxySession<Request extends AnyRequest> {
 
   /** A stream of one type need not name it. */
   #withType(request: Request): Request {
-    const [only, ...others] = this.#options.scope.types
-    if (request.typeUrl !== '' || only === undefined || others.length > 0) return request
-    return { ...request, typeUrl: typeUrls[only] }
+    if (request.typeUrl !== '' || this.#onlyType === undefined) return request
+    return { ...request, typeUrl: typeUrls[this.#onlyType] }
   }
 
   /** Nothing that a proxy says about itself counts; but one that says something else than its certificate is up to something. */

@@ -1,4 +1,4 @@
-import type { EncodedResource, ProxyResources, ResourceSet } from '../resources/types.js'
+import type { EncodedResource, LiveEndpoints, ProxyResources, ResourceSet } from '../resources/types.js'
 import type { Unapplied } from './differences.js'
 import type { ErrorDetail } from './request-codec.js'
 import type { XdsType } from './xds-types.js'
@@ -40,8 +40,8 @@ export interface StreamState<Request> {
   request(request: Request): Acknowledgement | undefined
   /** The proxy should have these from now on. Labels go behind versions, see version-label.ts. */
   update(resources: ProxyResources, labels: VersionLabels): void
-  /** The endpoints of its policy are these by now. Does nothing if they are known. */
-  showEndpoints(endpoints: ResourceSet): void
+  /** The endpoints of its policy are the current ones. Does nothing if they are known. */
+  showEndpoints(endpoints: LiveEndpoints): void
   /** Secrets are apart from policy: they rotate on their own. */
   updateSecrets(secrets: ResourceSet, label: string): void
   /** False if it is certain, without looking closer, that {@link next} gives nothing. */

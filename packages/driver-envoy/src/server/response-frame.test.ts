@@ -129,6 +129,13 @@ describe('prepared responses', () => {
     expect(prepared.frame('delta', other)).not.toBe(first)
   })
 
+  it('are not shared with the other variant', () => {
+    const prepared = new PreparedResponses()
+    const first = prepared.frame('delta', push())
+    expect(prepared.frame('sotw', push())).not.toBe(first)
+    expect(prepared.frame('delta', push())).toBe(first)
+  })
+
   it('never hold secrets', () => {
     const prepared = new PreparedResponses()
     const secret = push({ type: 'secret' })

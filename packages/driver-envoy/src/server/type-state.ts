@@ -244,6 +244,7 @@ export class TypeState {
   /** True while a response that changes something is due, in flight, or split over several. Removals count only if requested. */
   unsettled(removals: boolean): boolean {
     if (this.#inFlight !== undefined || this.#change !== undefined || this.#differences.needsAny(removals)) return true
+    if (this.#groups.length === 0) return false
     return this.#groups.some((group) => group.some((name) => this.#differences.isSuspect(name)))
   }
 

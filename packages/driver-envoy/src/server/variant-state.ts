@@ -1,4 +1,4 @@
-import type { ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
+import type { EndpointsChange, LiveEndpoints, ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
 import type { Unapplied } from './differences.js'
 import { NonceSource } from './nonce-source.js'
 import type { ScheduledDraft, VariantRules } from './push-schedule.js'
@@ -58,9 +58,9 @@ export abstract class VariantState<
     for (const type of pushOrder) if (type !== 'secret') this.#updateType(type, resources.types[type])
   }
 
-  showEndpoints(endpoints: ResourceSet): void {
+  showEndpoints({ current, change }: LiveEndpoints): void {
     // Before the first policy there is nothing to compare them with.
-    if (this.schedule.typeState('endpoints')?.desired !== undefined) this.#updateType('endpoints', endpoints)
+    if (this.schedule.typeState('endpoints')?.desired !== undefined) this.#updateType('endpoints', current, change)
   }
 
   updateSecrets(secrets: ResourceSet, label: string): void {
@@ -130,11 +130,12 @@ export abstract class VariantState<
     return { kind: 'nack', type, nonce, error: { code: error.code, message }, refused }
   }
 
-  #updateType(type: XdsType, set: ResourceSet): void {
+  #updateType(type: XdsType, set: ResourceSet, change?: EndpointsChange): void {
     const typeState = this.schedule.typeState(type)
     if (typeState === undefined || typeState.desired === set) return
     const before = typeState.desired
-    const diff = before === undefined ? NO_DIFF : this.#diff(before, set)
+    const isKnown = change !== undefined && change.before === before
+    const diff = before === undefined ? NO_DIFF : isKnown ? change.diff : this.#diff(before, set)
     typeState.update(set, diff)
     if (type === 'cluster') this.schedule.noteClusters(diff.changed)
     this.open(type, typeState)

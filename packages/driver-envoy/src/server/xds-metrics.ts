@@ -1,6 +1,6 @@
 import type { DriverMetrics } from '@osm-ts/driver-api'
 
-import type { XdsType } from './xds-types.js'
+import { pushOrder, type XdsType } from './xds-types.js'
 
 /** Upper bounds of the time from a response to its acknowledgement, in seconds. */
 const UPDATE_BUCKETS = [0.01, 0.05, 0.25, 1, 10]
@@ -19,6 +19,8 @@ export class XdsMetrics {
   readonly #sent
   readonly #failed
   readonly #updates
+  /** Frozen, so that the series of each type is looked up once. */
+  readonly #labels = new Map(pushOrder.map((type) => [type, labelsOf(type)]))
   #streams = 0
 
   constructor(metrics: DriverMetrics) {
@@ -64,18 +66,31 @@ export class XdsMetrics {
   }
 
   requested(type: XdsType): void {
-    this.#requests.inc({ type })
+    this.#requests.inc(this.#labelsOf(type).type)
   }
 
   sent(type: XdsType): void {
-    this.#sent.inc({ type })
+    this.#sent.inc(this.#labelsOf(type).type)
   }
 
   failed(type: XdsType): void {
-    this.#failed.inc({ type })
+    this.#failed.inc(this.#labelsOf(type).type)
   }
 
   acknowledged(type: XdsType, success: boolean, seconds: number): void {
-    this.#updates.observe({ resource_type: type, success: String(success) }, seconds)
+    const { applied, refused } = this.#labelsOf(type)
+    this.#updates.observe(success ? applied : refused, seconds)
+  }
+
+  #labelsOf(type: XdsType): ReturnType<typeof labelsOf> {
+    return this.#labels.get(type) ?? labelsOf(type)
+  }
+}
+
+function labelsOf(type: XdsType) {
+  return {
+    type: Object.freeze({ type }),
+    applied: Object.freeze({ resource_type: type, success: 'true' }),
+    refused: Object.freeze({ resource_type: type, success: 'false' }),
   }
 }

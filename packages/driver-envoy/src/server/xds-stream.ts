@@ -82,6 +82,16 @@ export class XdsStream<Request extends AnyRequest> {
   #telling: Promise<void> | undefined
   /** There may be something to report since. */
   #mustReport = false
+  // Made once for all reports: a change that reaches all proxies has one of each.
+  readonly #told = (): void => {
+    this.#telling = undefined
+    if (this.#mustReport) this.#reportSoon()
+    this.#mustReport = false
+  }
+  readonly #notTold = (error: unknown): void => {
+    this.#logNotTold(error)
+    this.#told()
+  }
 
   constructor(
     call: ServerDuplexStream<Request, OutgoingResponse>,
@@ -305,11 +315,7 @@ export class XdsStream<Request extends AnyRequest> {
     if (report?.complete === true) this.#ports.connections.arrived(this.#peer)
     if (report === undefined) return
     // Reports of a stream reach the host in their order.
-    this.#telling = this.#tell(report).then(() => {
-      this.#telling = undefined
-      if (this.#mustReport) this.#reportSoon()
-      this.#mustReport = false
-    })
+    this.#telling = this.#ports.proxies.report(this.#work.on(report)).then(this.#told, this.#notTold)
   }
 
   #reportSoon(): void {
@@ -317,9 +323,11 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   async #tell(report: ApplyReport): Promise<void> {
-    await this.#ports.proxies
-      .report(this.#work.on(report))
-      .catch((error: unknown) => this.#ports.logger.error({ error: String(error) }, 'host was not told of a state'))
+    await this.#ports.proxies.report(this.#work.on(report)).catch((error: unknown) => this.#logNotTold(error))
+  }
+
+  #logNotTold(error: unknown): void {
+    this.#ports.logger.error({ error: String(error) }, 'host was not told of a state')
   }
 
   /** Nothing is due at the moment. */

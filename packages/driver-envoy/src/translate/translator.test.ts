@@ -7,6 +7,7 @@ import fc from 'fast-check'
 
 import { pinPolicy, type PolicyDraft } from '../../test/pin-policy.js'
 import { resourcesAsJson } from '../../test/resources-as-json.js'
+import { ResourceDiffer } from '../resources/resource-differ.js'
 import type { ProxyResources, ResourceSet, TranslatedType } from '../resources/types.js'
 import { Translator } from './translator.js'
 
@@ -266,6 +267,31 @@ describe('Translator', () => {
     expect(versions(back)).toEqual(versions(first))
     translator.release(policy.proxy.id)
     expect(translator.remembered).toBe(0)
+  })
+
+  it('tells what renewed endpoints differ in from those before, as a comparison would', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    const { endpoints } = translate(policy, translator)
+    const hashes = Object.entries(policy.parts).flatMap(([hash, part]) =>
+      part.kind === 'endpoints' && part.endpoints.length > 0 ? [{ hash, part }] : [],
+    )
+    expect(hashes.length).toBeGreaterThan(2)
+    const renewed = hashes.map(({ hash, part }, place) => {
+      const others = place < 2 ? part.endpoints.slice(1) : part.endpoints
+      return [hash as PartHash, { ...part, endpoints: others }] as const
+    })
+    const before = endpoints.current
+    expect(translator.renew(renewed)).toEqual([endpoints])
+    const { current, change } = endpoints
+    expect(change?.before).toBe(before)
+    const { changed, removed } = new ResourceDiffer().diff(before, current)
+    expect(change?.diff.changed).toEqual(changed)
+    expect(change?.diff.removed).toEqual(removed)
+    expect(changed).toHaveLength(2)
+    const parts = { ...policy.parts, ...Object.fromEntries(renewed) }
+    const whole = new Translator().translate(policy.proxy, lookupIn({ ...policy, parts }), 1)
+    expect(current.version).toBe(whole.types.endpoints.version)
   })
 
   it('remembers nothing once every proxy is released', () => {

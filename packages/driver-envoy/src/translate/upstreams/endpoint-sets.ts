@@ -2,12 +2,14 @@ import type { EndpointsPart, Locality, PartHash, PartRef, ProxyPart } from '@osm
 
 import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'
-import type { EncodedResource, LiveEndpoints, ResourceSet } from '../../resources/types.js'
+import { SharedDiff } from '../../resources/resource-differ.js'
+import type { EncodedResource, EndpointsChange, LiveEndpoints } from '../../resources/types.js'
 import { loadAssignment } from './endpoints.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import type { PolicyReader } from '../policy-reader.js'
 
 const NOWHERE: Locality = { region: '', zone: '', subZone: '' }
+const NOWHERE_KEY = JSON.stringify(placeOf(NOWHERE))
 
 /** Endpoints of proxies: the same set for all of a locality that may see the same upstreams. */
 export class EndpointTranslation {
@@ -29,10 +31,10 @@ export class EndpointTranslation {
         const { list } = reader.members(proxy.endpoints, 'endpoints')
         const members = new Map(list.map(({ ref }) => [ref.hash, ref]))
         // The list may be older than what the parts hold now.
-        const assignments = [...members.values()].map(
-          (ref) => [ref.hash, this.#assignment(reader.part(ref.hash, 'endpoints'), ref, proxy.locality)] as const,
+        const assignments = list.map(({ ref }) =>
+          this.#assignment(reader.part(ref.hash, 'endpoints'), ref, proxy.locality),
         )
-        const set = new EndpointSet(proxy.locality, members, new Map(assignments))
+        const set = new EndpointSet(proxy.locality, members, new ResourceLayer(assignments))
         for (const hash of members.keys()) this.#holders(hash).add(set)
         return set
       },
@@ -48,13 +50,15 @@ export class EndpointTranslation {
 
   /** Parts hold other endpoints from now on. Gives every set that one of them is in. */
   renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly LiveEndpoints[] {
-    const concerned = new Map<EndpointSet, Map<PartHash, EncodedResource>>()
+    const concerned = new Map<EndpointSet, EncodedResource[]>()
     for (const [hash, part] of parts)
       for (const set of this.#setsOf.get(hash) ?? []) {
         const ref = set.members.get(hash)
         if (ref === undefined) continue
-        const renewed = concerned.get(set) ?? new Map<PartHash, EncodedResource>()
-        concerned.set(set, renewed.set(hash, this.#assignment(part, ref, set.locality)))
+        const assignment = this.#assignment(part, ref, set.locality)
+        const renewed = concerned.get(set)
+        if (renewed === undefined) concerned.set(set, [assignment])
+        else renewed.push(assignment)
       }
     for (const [set, assignments] of concerned) set.renew(assignments)
     return [...concerned.keys()]
@@ -69,7 +73,7 @@ export class EndpointTranslation {
   #assignment(part: EndpointsPart, ref: PartRef, own: Locality): EncodedResource {
     // Most services prefer no one: what they have is one for all localities.
     const locality = part.preferClose === true ? own : NOWHERE
-    const place = JSON.stringify(placeOf(locality))
+    const place = locality === NOWHERE ? NOWHERE_KEY : JSON.stringify(placeOf(locality))
     let byPlace = this.#assignments.get(part)
     if (byPlace === undefined) this.#assignments.set(part, (byPlace = new Map<string, EncodedResource>()))
     let assignment = byPlace.get(place)
@@ -83,37 +87,35 @@ export class EndpointTranslation {
 class EndpointSet implements LiveEndpoints {
   readonly locality: Locality
   readonly members: ReadonlyMap<PartHash, PartRef>
-  readonly #assignments: Map<PartHash, EncodedResource>
-  #current: ResourceSet
+  #layer: ResourceLayer
+  #current: LayeredResourceSet
+  #change: EndpointsChange | undefined
 
-  constructor(
-    locality: Locality,
-    members: ReadonlyMap<PartHash, PartRef>,
-    assignments: Map<PartHash, EncodedResource>,
-  ) {
+  constructor(locality: Locality, members: ReadonlyMap<PartHash, PartRef>, layer: ResourceLayer) {
     this.locality = locality
     this.members = members
-    this.#assignments = assignments
-    this.#current = setOf(assignments)
+    this.#layer = layer
+    this.#current = new LayeredResourceSet([layer])
   }
 
-  get current(): ResourceSet {
+  get current(): LayeredResourceSet {
     return this.#current
   }
 
-  renew(assignments: ReadonlyMap<PartHash, EncodedResource>): void {
-    let isChanged = false
-    for (const [hash, assignment] of assignments) {
-      if (this.#assignments.get(hash)?.version === assignment.version) continue
-      this.#assignments.set(hash, assignment)
-      isChanged = true
-    }
-    if (isChanged) this.#current = setOf(this.#assignments)
+  get change(): EndpointsChange | undefined {
+    return this.#change
   }
-}
 
-function setOf(assignments: ReadonlyMap<PartHash, EncodedResource>): ResourceSet {
-  return new LayeredResourceSet([new ResourceLayer(assignments.values())])
+  /** @param assignments - of members */
+  renew(assignments: readonly EncodedResource[]): void {
+    const changed = assignments.filter(({ name, version }) => this.#layer.get(name)?.version !== version)
+    if (changed.length === 0) return
+    changed.sort((a, b) => (a.name < b.name ? -1 : 1))
+    const before = this.#current
+    this.#layer = this.#layer.with(changed)
+    this.#current = new LayeredResourceSet([this.#layer])
+    this.#change = { before, diff: new SharedDiff(changed, []) }
+  }
 }
 
 function placeOf({ region, zone, subZone }: Locality): readonly string[] {
