@@ -52,6 +52,12 @@ describe('an event recorder', () => {
     })
   })
 
+  it('writes no character that would steer the terminal of a reader', async () => {
+    recorder.record({ ...failed, message: 'refused: \u001B[2J\u009B2J\u202Ex\n' })
+    await until(() => events().length === 1)
+    expect(events()[0]).toMatchObject({ message: 'refused: ·[2J·2J·x·' })
+  })
+
   it('writes events about cluster-scoped objects to the namespace that they have to be in', async () => {
     recorder.record({ ...failed, object: { apiVersion: 'v1', kind: 'Namespace', name: 'shop' } })
     await until(() => events().length === 1)

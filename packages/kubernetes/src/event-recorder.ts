@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import type { Logger } from '@osm-ts/driver-api'
 import type { Clock } from '@osm-ts/core'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, printable } from '@osm-ts/driver-api/toolkit'
 
 import type { KubernetesApi, KubernetesManifest } from './api.js'
 import { isKubernetesError } from './kubernetes-error.js'
@@ -195,7 +195,7 @@ export class EventRecorder {
       involvedObject: object,
       type,
       reason,
-      message: message.slice(0, MAX_MESSAGE),
+      message: printable(message.slice(0, MAX_MESSAGE)),
       source: { component },
       reportingComponent: component,
       reportingInstance: component,

@@ -1,4 +1,6 @@
+import { printable } from '@osm-ts/driver-api/toolkit'
 import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
+
 import type { FatalReason } from './fatal-reason.js'
 
 /** The API server refuses longer ones. */
@@ -37,7 +39,7 @@ export async function postFatalEvent(api: KubernetesApi, event: FatalEvent, sign
       },
       type: 'Warning',
       reason: event.reason,
-      message: event.message.slice(0, MAX_MESSAGE),
+      message: printable(event.message.slice(0, MAX_MESSAGE)),
       source: { component: event.component },
       reportingComponent: event.component,
       reportingInstance: podName,

@@ -1,3 +1,5 @@
+import { printable } from '@osm-ts/driver-api/toolkit'
+
 /** How a piece of text stands out. */
 export type Emphasis = 'plain' | 'bold' | 'dim' | 'good' | 'bad' | 'warn' | 'accent'
 
@@ -28,7 +30,7 @@ const DOT = '·'
 
 /** A line that came from elsewhere: characters that would steer the terminal are shown as dots. */
 export function plainLine(text: string): string {
-  return text.replace(STEERING, DOT)
+  return printable(text)
 }
 
 /** As {@link plainLine}, for text of several lines: these, and tabs, stay. */

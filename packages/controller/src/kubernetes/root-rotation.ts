@@ -1,5 +1,5 @@
 import { type Clock, isPlainObject, type KindMap, pause, type ProcessLogger } from '@osm-ts/core'
-import { errorMessage } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, printable } from '@osm-ts/driver-api/toolkit'
 
 import {
   decideRotation,
@@ -188,7 +188,7 @@ function statusOf({ state, trusted, issuing, decidedFor }: RootDecision, before:
     return {
       type,
       ...finding,
-      message: message.slice(0, MAX_MESSAGE),
+      message: printable(message.slice(0, MAX_MESSAGE)),
       ...(decidedFor === undefined ? {} : { observedGeneration: decidedFor }),
       lastTransitionTime: typeof since === 'string' ? since : new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
     }

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { MAX_SHOWN_WORDS, shownWords } from './shown-words.js'
+import { MAX_SHOWN_WORDS, printable, shownWords } from './shown-words.js'
+
+describe('text to print', () => {
+  it('steers no terminal and keeps letters of every script', () => {
+    expect(printable('a\u001B[2Jb\u009Bc\u202Ed\ne\u{E0041}f')).toBe('a·[2Jb·c·d·e·f')
+    expect(printable('é 中 "x" 🙂')).toBe('é 中 "x" 🙂')
+  })
+})
 
 describe('words of a proxy', () => {
   it.each([

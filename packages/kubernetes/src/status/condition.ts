@@ -1,4 +1,5 @@
 import { isPlainObject } from '@osm-ts/core'
+import { printable } from '@osm-ts/driver-api/toolkit'
 
 /** What a condition says, apart from when it came to say so. */
 export interface Finding {
@@ -49,16 +50,21 @@ export interface WantedStatus {
  * @param before - the status as the API server holds it, of whatever form
  */
 export function nextStatus(
-  { generation, findings, ...rest }: WantedStatus,
+  { generation, findings, reason, ...rest }: WantedStatus,
   before: unknown,
   now: number,
 ): ObjectStatus {
   const observed = generation === undefined ? {} : { observedGeneration: generation }
-  return { ...observed, conditions: nextConditions(findings, generation, before, now), ...rest }
+  return {
+    ...observed,
+    conditions: nextConditions(findings, generation, before, now),
+    ...rest,
+    reason: printable(reason),
+  }
 }
 
 /**
- * The conditions to write. One that says the same as before keeps the time since which it does.
+ * The conditions to write. Messages hold words of users and sidecars, and kubectl prints them as they are. One that says the same as before keeps the time since which it does.
  *
  * @param before - what holds the conditions as the API server has them, of whatever form
  */
@@ -73,7 +79,8 @@ export function nextConditions(
     const earlier = known.find(({ type }) => type === finding.type)
     const since = earlier?.status === finding.status ? earlier.lastTransitionTime : undefined
     const observed = generation === undefined ? {} : { observedGeneration: generation }
-    return { ...finding, ...observed, lastTransitionTime: since ?? inSeconds(now) }
+    const message = printable(finding.message)
+    return { ...finding, message, ...observed, lastTransitionTime: since ?? inSeconds(now) }
   })
 }
 
@@ -81,7 +88,7 @@ export function nextConditions(
 export function saysAll(status: unknown, { generation, findings, currentStatus, reason }: WantedStatus): boolean {
   if (!isPlainObject(status)) return false
   if (status.observedGeneration !== generation) return false
-  if (status.currentStatus !== currentStatus || status.reason !== reason) return false
+  if (status.currentStatus !== currentStatus || status.reason !== printable(reason)) return false
   return findingsHold(findings, generation, status)
 }
 
@@ -94,7 +101,7 @@ export function findingsHold(findings: readonly Finding[], generation: number | 
         condition.type === finding.type &&
         condition.status === finding.status &&
         condition.reason === finding.reason &&
-        condition.message === finding.message &&
+        condition.message === printable(finding.message) &&
         condition.observedGeneration === generation,
     ),
   )

@@ -109,9 +109,9 @@ function withPatch(review: string, operations: readonly object[]): string {
   return `${review.slice(0, -'}}'.length)},"patchType":"JSONPatch","patch":"${patch}"}}`
 }
 
-/** Warnings travel in a header, where control characters have no place; text of users is in both. */
+/** Warnings travel in a header, where control characters have no place; text of users is in both, and other characters could steer a terminal. */
 function shortened(words: string, length: number): string {
-  const clean = words.replace(/\p{Cc}+/gu, ' ')
+  const clean = words.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
   return clean.length <= length ? clean : `${clean.slice(0, length - 1)}…`
 }
 

@@ -1,3 +1,4 @@
+import { printable } from '@osm-ts/driver-api/toolkit'
 import type { ResourceCondition, ResourceStatus } from '@osm-ts/endpoints-api'
 
 import { isPlainObject } from '../../spec/shape.js'
@@ -33,7 +34,7 @@ function checkedCondition(value: unknown): readonly ResourceCondition[] {
   const { type, status, reason, message } = value
   if (!isWord(type) || OWN.includes(type) || !isWord(reason) || typeof message !== 'string') return []
   if (status !== 'True' && status !== 'False' && status !== 'Unknown') return []
-  return [{ type, status, reason, message: message.slice(0, MAX_TEXT) }]
+  return [{ type, status, reason, message: printable(message.slice(0, MAX_TEXT)) }]
 }
 
 function isWord(value: unknown): value is string {
