@@ -42,16 +42,36 @@ describe('portProtocol', () => {
 
 describe('suggestedProtocol', () => {
   it.each([
-    [{ name: 'mysql', port: 80 }, 'mysql'],
-    [{ name: 'client-redis', port: 80 }, 'redis'],
-    [{ name: 'data', port: 5432 }, 'postgresql'],
-    [{ port: 27017 }, 'mongodb'],
+    [
+      { name: 'mysql', port: 80 },
+      { name: 'mysql', beginsWithTls: false },
+    ],
+    [
+      { name: 'client-redis', port: 80 },
+      { name: 'redis', beginsWithTls: false },
+    ],
+    [
+      { name: 'data', port: 5432 },
+      { name: 'postgresql', beginsWithTls: false },
+    ],
+    [{ port: 27017 }, { name: 'mongodb', beginsWithTls: false }],
+    [{ port: 443 }, { name: 'https', beginsWithTls: true }],
+    [
+      { name: 'webhook', port: 9443 },
+      { name: 'https', beginsWithTls: true },
+    ],
+    [
+      { name: 'web-https', port: 8080 },
+      { name: 'https', beginsWithTls: true },
+    ],
+    [{ name: 'http-web', port: 443 }, undefined],
+    [{ name: 'grpc', port: 443 }, undefined],
     [{ name: 'web', port: 8080 }, undefined],
     [{ name: 'tcp-mysql', port: 3306 }, undefined],
     [{ name: 'http-redis', port: 6379 }, undefined],
     [{ name: 'mysql', port: 3306, appProtocol: 'tcp' }, undefined],
     [{ name: 'mysql', port: 3306, appProtocol: 'mysql' }, undefined],
-  ] as const)('%j suggests %s', (port, protocol) => {
-    expect(suggestedProtocol(port)).toBe(protocol)
+  ] as const)('%j suggests %j', (port, protocol) => {
+    expect(suggestedProtocol(port)).toEqual(protocol)
   })
 })

@@ -38,11 +38,15 @@ const byPrefix: ReadonlyMap<string, Protocol> = new Map([
 /** Words in port names that stand for a protocol other than HTTP, from charts and manifests of the programs that speak it. */
 const otherProtocols: readonly string[] = [
   'amqp',
+  'amqps',
+  'bolt',
   'cassandra',
   'cql',
   'dns',
   'ftp',
+  'https',
   'imap',
+  'imaps',
   'kafka',
   'ldap',
   'ldaps',
@@ -51,6 +55,7 @@ const otherProtocols: readonly string[] = [
   'mongo',
   'mongodb',
   'mqtt',
+  'mqtts',
   'mssql',
   'mysql',
   'nats',
@@ -59,31 +64,68 @@ const otherProtocols: readonly string[] = [
   'postgresql',
   'redis',
   'smtp',
+  'smtps',
   'ssh',
+  'ssl',
+  'syslog',
   'tls',
+  'websecure',
   'zookeeper',
 ]
 
 /** Ports that IANA, or common use, gives to a protocol other than HTTP. */
 const otherPorts: ReadonlyMap<number, string> = new Map([
+  [21, 'ftp'],
   [22, 'ssh'],
   [25, 'smtp'],
   [53, 'dns'],
+  [143, 'imap'],
   [389, 'ldap'],
+  [443, 'https'],
+  [465, 'smtps'],
+  [587, 'smtp'],
   [636, 'ldaps'],
+  [993, 'imaps'],
   [1433, 'mssql'],
   [1883, 'mqtt'],
   [2181, 'zookeeper'],
   [3306, 'mysql'],
   [4222, 'nats'],
   [5432, 'postgresql'],
+  [5671, 'amqps'],
   [5672, 'amqp'],
   [6379, 'redis'],
+  [6443, 'https'],
+  [7687, 'bolt'],
+  [8443, 'https'],
+  [8883, 'mqtts'],
   [9042, 'cql'],
   [9092, 'kafka'],
+  [9443, 'https'],
   [11211, 'memcached'],
+  [26379, 'redis'],
   [27017, 'mongodb'],
+  [33060, 'mysql'],
 ])
+
+/** Names of protocols above that begin with TLS. */
+const overTls: ReadonlySet<string> = new Set([
+  'amqps',
+  'https',
+  'imaps',
+  'ldaps',
+  'mqtts',
+  'smtps',
+  'ssl',
+  'tls',
+  'websecure',
+])
+
+/** A protocol that a port seems to have. */
+export interface SuggestedProtocol {
+  readonly name: string
+  readonly beginsWithTls: boolean
+}
 
 /** The protocol of a port and what it was told by. */
 export interface PortProtocol {
@@ -118,14 +160,15 @@ export function portProtocol(port: { readonly name?: string; readonly appProtoco
 
 /**
  * The protocol other than HTTP that the name or the number of a port suggests, where neither `appProtocol` nor the prefix of the name tells its protocol.
- * Undefined if nothing suggests one.
+ * Undefined if nothing suggests one. With it, what the port should say: TLS is bytes to the mesh, as HTTPS is.
  */
 export function suggestedProtocol(port: {
   readonly name?: string
   readonly appProtocol?: string
   readonly port: number
-}): string | undefined {
+}): SuggestedProtocol | undefined {
   if (portProtocol(port).toldBy !== 'default' || (port.appProtocol ?? '') !== '') return undefined
   const words = (port.name ?? '').split('-')
-  return otherProtocols.find((protocol) => words.includes(protocol)) ?? otherPorts.get(port.port)
+  const name = otherProtocols.find((protocol) => words.includes(protocol)) ?? otherPorts.get(port.port)
+  return name === undefined ? undefined : { name, beginsWithTls: overTls.has(name) }
 }

@@ -102,7 +102,7 @@ function checkAppProtocol(port: Port, field: string): Finding | undefined {
   return doubt(
     'OSM_SPEC_PROTOCOL',
     `${field}.appProtocol`,
-    `is missing, so the port counts as http, although ${portText(port)} is usual for ${suggested}; set tcp, or tcp-server-first where the server speaks first`,
+    `is missing, so the port counts as http, although ${portText(port)} is usual for ${suggested.name}; set ${suggested.beginsWithTls ? 'https for TLS' : 'tcp, or tcp-server-first where the server speaks first'}`,
   )
 }
 
