@@ -140,6 +140,20 @@ describe('two sidecars with a real HAProxy', () => {
     expect(Object.fromEntries(seen)).toEqual({ ...meets, x_trace_id: '1' })
   })
 
+  it.each([
+    ['websocket', true],
+    ['SPDY/3.1', true],
+    ['h2c', false],
+    ['websocket, h2c', false],
+    ['TLS/1.2', false],
+  ])('let a caller ask to switch to %s: %s', async (upgrade, isKept) => {
+    const asked = { connection: 'upgrade', upgrade, 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' }
+    const headers = { 'x-user-role': 'reader', x_app_id: 'shop', ...asked }
+    const { status, body } = await ask(http, 'shop.default', TELLS_HEADERS, { headers })
+    expect(status).toBe(200)
+    expect((JSON.parse(body) as Record<string, string>).upgrade).toBe(isKept ? upgrade : undefined)
+  })
+
   it('answer 400 to paths with bytes that are no ASCII', async () => {
     const { chain, privateKey } = fixture.certify('buyer')
     const name = 'shop.default.svc.cluster.local'

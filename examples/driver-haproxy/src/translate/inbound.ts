@@ -48,6 +48,12 @@ export function servedSections(proxy: ProxyPart, reader: HaproxyPolicyReader): r
   return [...redirectedIn(proxy, redirected), ...ports.flatMap(({ sections }) => sections)]
 }
 
+/**
+ * A connection that a server has upgraded is bytes, which no rule reads. WebSocket, and what Kubernetes and Docker use for terminals, carry no requests. Over
+ * `h2c` a caller could send any; a server may ignore an upgrade (RFC 9110, section 7.8), and does not see this one.
+ */
+const NO_OTHER_UPGRADES = String.raw`http-request del-header upgrade unless { req.fhdr(upgrade) -m reg -i '^(websocket|spdy/3\.1|tcp)$' }`
+
 interface ServedPort {
   readonly sections: readonly Section[]
   /** In transparent mode. */
@@ -111,6 +117,7 @@ function httpRules(
     ...pathRules(mesh.keepsEscapedSlashes === true),
     ...(mesh.keepsEscapedSlashes === true ? readPaths : []),
     ...removals(removed),
+    NO_OTHER_UPGRADES,
     ...conditions.variables,
     ...allow,
     `${refused} unless { var(txn.allowed) -m bool }`,
