@@ -4,7 +4,7 @@ import { makeMemo, recall } from './memo.js'
 
 var known = makeMemo(500, 256)
 
-/** Splits `host`, `host:port` and `[v6]:port`. The port is undefined if none is named, and NaN if it is no port. The result must not be changed. */
+/** Splits `host`, `host:port` and `[v6]:port`; `host.` is the same host as `host`. The port is undefined if none is named, and NaN if it is no port. The result must not be changed. */
 export function splitAuthority(text) {
   return recall(known, text, split)
 }
@@ -17,8 +17,12 @@ function split(text) {
     return { host: low.substring(0, bracket + 1), port: portOf(low.substring(bracket + 1)) }
   }
   var colon = low.indexOf(':')
-  if (colon < 0) return { host: low, port: undefined }
-  return { host: low.substring(0, colon), port: portOf(low.substring(colon)) }
+  if (colon < 0) return { host: withoutDot(low), port: undefined }
+  return { host: withoutDot(low.substring(0, colon)), port: portOf(low.substring(colon)) }
+}
+
+function withoutDot(host) {
+  return host.endsWith('.') ? host.substring(0, host.length - 1) : host
 }
 
 function portOf(text) {

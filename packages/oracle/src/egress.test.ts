@@ -46,6 +46,7 @@ describe('the oracle on Egress', () => {
   it.each([
     ['a host that is named', {}, 'allow'],
     ['a host in other letters', { host: 'www.EXAMPLE.com' }, 'allow'],
+    ['a host with a dot at the end', { host: 'www.example.com.' }, 'allow'],
     ['another host', { host: 'example.com' }, 'deny'],
     ['a name below a domain', { host: 'a.b.below.test' }, 'allow'],
     ['the domain itself', { host: 'below.test' }, 'deny'],

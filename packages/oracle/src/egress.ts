@@ -48,7 +48,7 @@ function decideRequest(
   { host, port, request }: Extract<EgressQuestion, { protocol: 'http' }>,
   open: readonly EgressOpening[],
 ): EgressVerdict {
-  const name = host.toLowerCase()
+  const name = host.toLowerCase().replace(/\.$/, '')
   const covering = open.filter(({ protocol, target }) => protocol === 'http' && covers(target, name))
   // A name is closer than what it is below, of which the longest is, and that than every host.
   const closest = covering

@@ -199,6 +199,8 @@ describe('hosts', () => {
     expect(splitAuthority('[::1]:80')).toEqual({ host: '[::1]', port: 80 })
     expect(splitAuthority('[::1]')).toEqual({ host: '[::1]', port: undefined })
     expect(splitAuthority('a')).toEqual({ host: 'a', port: undefined })
+    expect(splitAuthority('A.b.:80')).toEqual({ host: 'a.b', port: 80 })
+    expect(splitAuthority('a.b.')).toEqual({ host: 'a.b', port: undefined })
     for (const text of ['a:', 'a:0', 'a:x', 'a:99999', 'a:1:2'])
       expect(splitAuthority(text)).toMatchObject({ port: Number.NaN })
   })

@@ -54,7 +54,7 @@ function decideRequest(
   egressEnabled: boolean,
   { host, port, request }: EgressQuestion,
 ): EgressVerdict {
-  const name = host.toLowerCase()
+  const name = host.toLowerCase().replace(/\.$/, '')
   const closest = onPort
     .filter(({ protocol, target }) => protocol === 'http' && covers(target, name))
     .toSorted((a, b) => Number(b.target === name) - Number(a.target === name) || b.target.length - a.target.length)[0]
