@@ -4,7 +4,7 @@ import type { PartRef } from '@osm-ts/driver-api/policy'
 import { largeMesh } from '../../test/generated/generated-mesh.js'
 import { MeshFixture, meshConfig, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import type { ProxyKey } from '../identity/index.js'
-import type { KindMap } from '../spec/index.js'
+import { type KindMap, objectKey } from '../spec/index.js'
 import { PolicyDiffs } from './store/policy-diff.js'
 
 const REACH = 5
@@ -62,6 +62,43 @@ describe('a mesh of 1,000 services', () => {
     }
     end()
     expect(heard).toEqual(['n0/s0500|8080', 'n0/s0500|8080'])
+  })
+
+  it('looks at no policy of a caller when an endpoint behind a port with a name comes or goes', () => {
+    const service = fixture.snapshot.get('Service', called.namespace, called.name)
+    const original = instance(fixture)
+    const [port] = original.spec.ports
+    if (service === undefined || port === undefined) throw new Error('the mesh lacks the service, or its port')
+    const named = { ...port, name: 'main' }
+    const first = { ...original, spec: { ...original.spec, ports: [named] } }
+    const ports = service.spec.ports.map((each) => ({ ...each, targetPort: 'main' }))
+    const second = {
+      ...first,
+      metadata: { ...first.metadata, name: `${called.name}-1` },
+      spec: { ...first.spec, uuid: uuidOf('second'), addresses: ['10.9.9.9'] },
+    }
+    fixture.apply([{ ...service, spec: { ...service.spec, ports } }, first, second])
+    for (const ready of [false, true]) {
+      fixture.catalog.resetCounters()
+      expect(fixture.apply([{ ...second, spec: { ...second.spec, ready } }])).toEqual([])
+      const counters = fixture.catalog.counters()
+      expect(counters.get('endpoints-part')?.computed).toBe(1)
+      for (const query of [
+        'port-target',
+        'upstream-part',
+        'outbound-part',
+        'namespace-set',
+        'root-set',
+        'called-by-account',
+      ])
+        expect([query, counters.get(query)]).toEqual([query, undefined])
+      // That of the proxy itself.
+      expect(counters.get('proxy-part')).toEqual({ computed: 0, changed: 0, verified: 1 })
+    }
+    // Workloads may give a name different numbers: then policies do change.
+    const other = { ...second, spec: { ...second.spec, ports: [{ ...named, port: port.port - 1 }] } }
+    expect(fixture.apply([other]).length).toBeGreaterThanOrEqual(REACH)
+    fixture.apply([original, service], [objectKey(second)])
   })
 
   it('computes nothing for a change that says nothing new', () => {

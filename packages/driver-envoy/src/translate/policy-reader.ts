@@ -20,7 +20,7 @@ import { contentVersion } from '../resources/encoded-resource.js'
 import type { Memo, MemoTable } from './encoding/memo.js'
 import type { ResolvedRule } from './access/rbac.js'
 import type { HttpLimits, Settings } from './settings.js'
-import type { ReplicaPolicy } from './proxy-view.js'
+import type { ReplicaPolicy } from './replica-policy.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {

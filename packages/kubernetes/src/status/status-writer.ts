@@ -141,22 +141,27 @@ export class StatusWriter {
 
   async #look(signal: AbortSignal): Promise<void> {
     const { clock, problems, proxies, elsewhere, awaited, targets } = this.#options
+    let isFirst = true
     while (!signal.aborted) {
       let workedMs = 0
       const onTurn = (milliseconds: number): void => {
         workedMs += milliseconds
       }
       const refusals = refusalsByObject([...summarizeRefusals(proxies()), ...(elsewhere?.() ?? [])])
-      const news = this.#stale || !sameRefusals(refusals, this.#refusals)
+      // What was written comes by itself, see `onWritten`; of all else the status stays right.
+      const due = new Set([...this.#awaiting, ...changedKeys(this.#refusals, refusals)])
       if (this.#stale) {
         this.#stale = false
         const found = await inTurns(problems(), signal, { onTurn })
         if (found === undefined) return
+        const before = this.#problems
         this.#problems = byObject(found)
+        for (const key of changedKeys(before, this.#problems)) due.add(key)
       }
       this.#refusals = refusals
       this.#isAwaited = awaited()
-      await inTurns(this.#queueDue(news ? targets.servedKeys() : [...this.#awaiting]), signal, { onTurn })
+      await inTurns(this.#queueDue(isFirst ? targets.servedKeys() : [...due]), signal, { onTurn })
+      isFirst = false
       await pause(clock, Math.max(STATUS_LOOK_MS, workedMs * REST), signal)
     }
   }
@@ -321,8 +326,11 @@ function byObject(problems: readonly Problem[]): ReadonlyMap<string, readonly Pr
   return found
 }
 
-function sameRefusals(a: ReadonlyMap<string, ObjectRefusals>, b: ReadonlyMap<string, ObjectRefusals>): boolean {
-  return sameValue(Object.fromEntries(a), Object.fromEntries(b))
+/** Keys of objects of which two maps say different things. */
+function changedKeys(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): readonly ObjectKey[] {
+  const keys = [...after].flatMap(([key, value]) => (sameValue(before.get(key), value) ? [] : [key]))
+  for (const key of before.keys()) if (!after.has(key)) keys.push(key)
+  return keys as ObjectKey[] // `refKey` gives them
 }
 
 function eventText({ currentStatus, reason }: WantedStatus): string {

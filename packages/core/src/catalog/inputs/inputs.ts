@@ -229,6 +229,45 @@ export const endpointsOfService = defineInput<CatalogState, MeshService, Answer<
   equal: deepEqual,
 })
 
+/**
+ * Where the ports of a service lead, by the endpoints that are behind them: the lowest number stands for all. No one tells the names of ports in other clusters, so
+ * those of the own one count where there are any.
+ *
+ * An input of its own, which is compared as soon as endpoints change: policies read it, and nearly all endpoints that come and go lead to the same ports. If it were computed from the
+ * endpoints, each of them would have all policies of callers looked at.
+ */
+export const targetPortsOfService = defineInput<CatalogState, MeshService, readonly TargetOfPort[]>({
+  name: 'target-ports-of-service',
+  keyOf: nameKey,
+  read: ({ endpoints }, service) => targetsOf(endpoints.listEndpointsForService(service).items),
+  equal: deepEqual,
+})
+
+/** A port of a service, and the port of its workloads that it leads to. */
+export interface TargetOfPort {
+  readonly port: number
+  readonly target: number
+}
+
+/** Ports of services by the endpoints behind them; sorted. */
+export function targetsOf(endpoints: readonly Endpoint[]): readonly TargetOfPort[] {
+  const found = new Map<number, { target: number; isLocal: boolean }>()
+  for (const { servicePort, targetPort, cluster } of endpoints) {
+    const isLocal = cluster === ''
+    const known = found.get(servicePort)
+    if (known === undefined || (isLocal && !known.isLocal)) found.set(servicePort, { target: targetPort, isLocal })
+    else if (isLocal === known.isLocal) known.target = Math.min(known.target, targetPort)
+  }
+  return [...found].map(([port, { target }]) => ({ port, target })).sort((a, b) => a.port - b.port)
+}
+
+/** True if the provider can tell who is behind a service, if anyone is. */
+export const knowsEndpoints = defineInput<CatalogState, MeshService, boolean>({
+  name: 'knows-endpoints',
+  keyOf: nameKey,
+  read: ({ endpoints }, service) => endpoints.listEndpointsForService(service).state !== 'unknown',
+})
+
 /** True if a workload behind a service is to have a sidecar, whether or not it takes traffic now. */
 export const expectsSidecars = defineInput<CatalogState, MeshService, boolean>({
   name: 'expects-sidecars',

@@ -15,6 +15,7 @@ import {
   indexInputs,
   instanceOfProxy,
   instancesByUuid,
+  knowsEndpoints,
   nameInputs,
   objectInputs,
   secretState,
@@ -23,6 +24,7 @@ import {
   servicesOfAccount,
   servicesOfInstance,
   settingInputs,
+  targetPortsOfService,
   telemetriesInNamespace,
   trustRoots,
   type NameInputKind,
@@ -49,6 +51,8 @@ export function* touchedInputs({ before, after, edits, endpoints }: StateChange)
   for (const edit of edits) yield* touchedByEdit(edit, before.snapshot, after.snapshot)
   for (const service of endpoints.services) {
     yield touched(endpointsOfService, service)
+    yield touched(targetPortsOfService, service)
+    yield touched(knowsEndpoints, service)
     yield touched(accountsOfService, service)
     yield touched(expectsSidecars, service)
   }

@@ -10,7 +10,7 @@ import { authority } from '../encoding/address.js'
 import { names } from '../encoding/names.js'
 import type { PolicyReader } from '../policy-reader.js'
 import { positiveWeights } from '../routing/weights.js'
-import type { ReplicaPolicy } from '../proxy-view.js'
+import type { ReplicaPolicy } from '../replica-policy.js'
 
 /** Connections to gateways, which one internal listener makes. */
 export interface Tunnel {

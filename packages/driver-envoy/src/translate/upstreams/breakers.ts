@@ -10,7 +10,7 @@ import type {
 import { names } from '../encoding/names.js'
 import type { PolicyReader } from '../policy-reader.js'
 import type { Tunnel } from '../egress/egress-gateway-routes.js'
-import type { ReplicaPolicy } from '../proxy-view.js'
+import type { ReplicaPolicy } from '../replica-policy.js'
 
 /** A breaker, and where it comes from. */
 export interface Breaker {

@@ -10,7 +10,13 @@ import { dialledPorts, portProtocol, type KindMap } from '../../../spec/index.js
 import { topologyAnnotations } from '../../../spec/schema/core-v1.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
-import { accountsOfService, endpointsOfService, indexInputs, objectInputs } from '../../inputs/inputs.js'
+import {
+  accountsOfService,
+  endpointsOfService,
+  indexInputs,
+  knowsEndpoints,
+  objectInputs,
+} from '../../inputs/inputs.js'
 import { isUsableAccount } from '../access/accounts.js'
 import { routesBy } from '../gateway/route-refs.js'
 import { MAX_SERVICE_PORTS, reportTooMany } from '../problems/combinations.js'
@@ -87,7 +93,7 @@ function isServed(context: Context, { spec, metadata: { namespace, name } }: Kin
   const key = { namespace, name }
   return (
     context.get(accountsOfService, key).length > 0 ||
-    context.get(endpointsOfService, key).state === 'unknown' ||
+    !context.get(knowsEndpoints, key) ||
     context.get(objectInputs.ServiceImport, key) !== undefined ||
     context.get(indexInputs.splitsByApex, nameKey(key)).length > 0 ||
     routesBy(context, 'parent', nameKey(key)).length > 0

@@ -11,7 +11,13 @@ import { principalOf, serverNameOf, serviceIdentity } from '../../../identity/in
 import { isAddress } from '../../../spec/addresses.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
-import { endpointsOfService, expectsSidecars, settingInputs } from '../../inputs/inputs.js'
+import {
+  endpointsOfService,
+  expectsSidecars,
+  settingInputs,
+  targetPortsOfService,
+  targetsOf,
+} from '../../inputs/inputs.js'
 import { isUsableAccount } from '../access/accounts.js'
 import {
   nameKey,
@@ -71,11 +77,12 @@ export const portTarget = defineQuery<CatalogState, ServicePortRef, PortTarget>(
 
 function numberOf(context: Context, called: CalledService, { target, port }: MeshServicePort): number | undefined {
   if (typeof target === 'number') return target
-  const all = endpointsOf(context, called).filter(({ servicePort }) => servicePort === port)
-  const local = all.filter(({ cluster }) => cluster === '')
-  // No one tells the names of ports in other clusters.
-  const endpoints = local.length > 0 ? local : all
-  return endpoints.length === 0 ? undefined : Math.min(...endpoints.map(({ targetPort }) => targetPort))
+  // Where a single workload is called, its endpoints are part of the policies of callers anyway.
+  const targets =
+    called.hostname !== undefined && called.hostname !== ANY_INSTANCE
+      ? targetsOf(endpointsOf(context, called))
+      : context.get(targetPortsOfService, called.parent)
+  return targets.find((each) => each.port === port)?.target
 }
 
 /**
