@@ -11,6 +11,7 @@ import {
   type PartOf,
   type PartRef,
   type PrincipalsPart,
+  type ProxyPart,
   readPart,
   refOf,
   type PartInSet,
@@ -20,7 +21,6 @@ import { contentVersion } from '../resources/encoded-resource.js'
 import type { Memo, MemoTable } from './encoding/memo.js'
 import type { ResolvedRule } from './access/rbac.js'
 import type { HttpLimits, Settings } from './settings.js'
-import type { ReplicaPolicy } from './replica-policy.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
@@ -49,6 +49,21 @@ export interface ServedOutside {
   readonly callers: PrincipalsPart | undefined
   /** The part, and the principals that it names. */
   readonly sources: readonly PartRef[]
+}
+
+/**
+ * What replicas of a workload have in common of their policies: nearly always all that is translated besides endpoints. What distinguishes one from
+ * another is not here, so that no resource can depend on it.
+ */
+export type ReplicaPolicy = Omit<ProxyPart, 'id' | 'addresses' | 'locality' | 'endpoints' | 'workload'> & {
+  /** Present where resources name their own pod: then each replica has resources of its own. */
+  readonly workload?: ProxyPart['workload']
+}
+
+/** Takes from the policy of one replica what all of them have. */
+export function replicaPolicy(proxy: ProxyPart, namesPod: boolean): ReplicaPolicy {
+  const { id: _id, addresses: _addresses, locality: _locality, endpoints: _endpoints, workload, ...shared } = proxy
+  return namesPod ? { ...shared, workload } : shared
 }
 
 /** Reads parts, and remembers sets as long as somebody needs them. */

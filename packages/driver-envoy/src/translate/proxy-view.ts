@@ -1,8 +1,7 @@
 import type { OutboundPart } from '@osm-ts/driver-api/policy'
 
 import type { Breakers } from './upstreams/breakers.js'
-import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
-import type { ReplicaPolicy } from './replica-policy.js'
+import type { PolicyReader, ReplicaPolicy, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
 import type { PlaintextUpstreams } from './upstreams/plaintext.js'
 import type { EgressGatewayRoutes } from './egress/egress-gateway-routes.js'

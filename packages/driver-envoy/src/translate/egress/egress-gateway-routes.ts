@@ -8,9 +8,8 @@ import {
 
 import { authority } from '../encoding/address.js'
 import { names } from '../encoding/names.js'
-import type { PolicyReader } from '../policy-reader.js'
+import type { PolicyReader, ReplicaPolicy } from '../policy-reader.js'
 import { positiveWeights } from '../routing/weights.js'
-import type { ReplicaPolicy } from '../replica-policy.js'
 
 /** Connections to gateways, which one internal listener makes. */
 export interface Tunnel {

@@ -13,7 +13,7 @@ import {
 } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_to_metadata/v3/header_to_metadata_pb.js'
 
 import { type Init, pack } from '../encoding/encode.js'
-import type { ReplicaPolicy } from '../replica-policy.js'
+import type { ReplicaPolicy } from '../policy-reader.js'
 
 /*
  * Metrics of requests, counted by the calling proxy. What names the own workload is in the metadata of listeners, so that filter chains stay the same

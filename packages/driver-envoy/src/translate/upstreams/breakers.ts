@@ -8,9 +8,8 @@ import type {
 } from '@osm-ts/driver-api/policy'
 
 import { names } from '../encoding/names.js'
-import type { PolicyReader } from '../policy-reader.js'
+import type { PolicyReader, ReplicaPolicy } from '../policy-reader.js'
 import type { Tunnel } from '../egress/egress-gateway-routes.js'
-import type { ReplicaPolicy } from '../replica-policy.js'
 
 /** A breaker, and where it comes from. */
 export interface Breaker {

@@ -4,8 +4,7 @@ import { RawBufferSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_so
 
 import { type Init, pack } from '../encoding/encode.js'
 import { contentVersion } from '../../resources/encoded-resource.js'
-import type { PolicyReader } from '../policy-reader.js'
-import type { ReplicaPolicy } from '../replica-policy.js'
+import type { PolicyReader, ReplicaPolicy } from '../policy-reader.js'
 
 /** Metadata of endpoints without a sidecar, by which a cluster chooses plaintext for them. */
 export const PLAINTEXT_MATCH = Object.freeze({ plaintext: true })
