@@ -28,6 +28,9 @@ const REDACTED = [
   '*.password',
 ]
 
+/** Fields that each line has once. */
+const OWN = ['level', 'component', 'time', 'message']
+
 /**
  * One JSON object a line with `level`, `component`, `time` and `message`, the keys that users of OSM know.
  *
@@ -53,18 +56,18 @@ export function createLogger(component: string, level: LogLevel, destination?: D
     const bound = root.child({ component: name })
     return {
       debug: (fields, message) => {
-        bound.debug(fields, message)
+        bound.debug(besideOwn(fields), message)
       },
       info: (fields, message) => {
-        bound.info(fields, message)
+        bound.info(besideOwn(fields), message)
       },
       warn: (fields, message) => {
         tell(fields)
-        bound.warn(fields, message)
+        bound.warn(besideOwn(fields), message)
       },
       error: (fields, message) => {
         tell(fields)
-        bound.error(fields, message)
+        bound.error(besideOwn(fields), message)
       },
       setLevel: (next) => {
         root.level = pinoLevel(next)
@@ -75,6 +78,18 @@ export function createLogger(component: string, level: LogLevel, destination?: D
     }
   }
   return wrap(component)
+}
+
+/**
+ * Fields of the line itself are not for callers: a loaded driver or endpoints provider could give its lines the level of others, or another component. What is
+ * given by those names stands under `given`.
+ */
+function besideOwn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!OWN.some((name) => Object.hasOwn(fields, name))) return fields
+  const entries = Object.entries(fields)
+  const isOwn = ([name]: readonly [string, unknown]): boolean => OWN.some((own) => own === name)
+  const given = Object.fromEntries(entries.filter(isOwn))
+  return { ...Object.fromEntries(entries.filter((entry) => !isOwn(entry))), given }
 }
 
 function pinoLevel(level: LogLevel): string {
