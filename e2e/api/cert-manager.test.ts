@@ -117,7 +117,6 @@ describe('a mesh whose certificates cert-manager signs', () => {
         privateKey: file('sds_key.pem'),
         nodeId: /CN=(.+)/.exec(new X509Certificate(chain).subject)?.[1] ?? '',
         secrets: ['service-cert'],
-        onAcknowledged: () => undefined,
         onError: reject,
         onResponse: ({ typeUrl, resources }) => {
           if (typeUrl !== SECRET) return

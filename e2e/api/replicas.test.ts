@@ -135,7 +135,6 @@ describe('two controllers and two injectors', () => {
           privateKey: file('sds_key.pem'),
           nodeId,
           secrets: [certificateName, rootsName],
-          onAcknowledged: () => undefined,
           onError: () => {
             if (!isOpen || hasEnded) return
             hasEnded = true

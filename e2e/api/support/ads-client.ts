@@ -20,8 +20,8 @@ export interface AdsClientOptions {
   readonly chain: string
   readonly privateKey: string
   readonly nodeId: string
-  /** Called after each acknowledgement with the type and the names of what was acknowledged. */
-  readonly onAcknowledged: (type: string, names: readonly string[], bytes: number) => void
+  /** Called after each acknowledgement. */
+  readonly onAcknowledged?: () => void
   readonly onError: (error: Error) => void
   /** Called with every response, before it is acknowledged. */
   readonly onResponse?: (response: DeltaDiscoveryResponse) => void
@@ -106,8 +106,7 @@ export class AdsClient {
       )
       this.#subscribe(ROUTES, this.#routes, routes)
     }
-    const bytes = response.resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
-    this.#options.onAcknowledged(response.typeUrl, names, bytes)
+    this.#options.onAcknowledged?.()
   }
 
   #subscribe(type: string, known: Set<string>, names: readonly string[]): void {

@@ -18,10 +18,9 @@ export class SimulatedProxy {
   #responses = 0
   #error: Error | undefined
 
-  private constructor(options: Omit<ConstructorParameters<typeof AdsClient>[0], 'onAcknowledged' | 'onError'>) {
+  private constructor(options: Omit<ConstructorParameters<typeof AdsClient>[0], 'onError'>) {
     this.#client = new AdsClient({
       ...options,
-      onAcknowledged: () => undefined,
       onError: (error) => {
         this.#error ??= error
       },
