@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+
+import { endProcess } from '../api/harness/child-program.js'
 
 /** osm-injector as a process. */
 export class InjectorProgram {
@@ -47,9 +48,7 @@ export class InjectorProgram {
   }
 
   async stop(): Promise<void> {
-    const exited = once(this.#child, 'exit')
-    this.#child.kill()
-    await exited
+    await endProcess(this.#child)
   }
 }
 

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 
 import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
 import { until } from '@osm-ts/driver-api/toolkit'
+
+import { endProcess } from '../api/harness/child-program.js'
 
 /** Where something listens. */
 export interface Address {
@@ -65,14 +66,7 @@ export class PlainProcesses {
   }
 
   async #stop(): Promise<void> {
-    await Promise.all(
-      this.#processes.map(async (process) => {
-        if (process.exitCode !== null || process.signalCode !== null) return
-        const ended = once(process, 'exit')
-        process.kill('SIGKILL')
-        await ended
-      }),
-    )
+    await Promise.all(this.#processes.map((process) => endProcess(process, 'SIGKILL')))
   }
 }
 

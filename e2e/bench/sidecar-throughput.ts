@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
+import { endProcess } from '../api/harness/child-program.js'
 import type { TestMesh } from '../dataplane/support/mesh.js'
 
 import { startPlainPipys } from './plain-pipys.js'
@@ -86,7 +87,7 @@ export async function measureSidecarThroughput(
       plainPipys: { at: plain.client, pids: plain.pids },
     }
     const load = fork(options.loadProgram, { execArgv: [] })
-    stops.push(() => stopLoad(load))
+    stops.push(() => endProcess(load, 'SIGKILL'))
     const results: SidecarThroughput[] = []
     for (const connections of options.connections) results.push(await compare(load, pairs, connections, options))
     return results
@@ -162,11 +163,4 @@ function summary(turns: readonly Turn[]): Throughput {
 async function cpuMs(pids: readonly number[]): Promise<number> {
   const seconds = await Promise.all(pids.map(cpuSecondsOf))
   return seconds.reduce((sum, each) => sum + each, 0) * 1000
-}
-
-async function stopLoad(load: ChildProcess): Promise<void> {
-  if (load.exitCode !== null || load.signalCode !== null) return
-  const ended = once(load, 'exit')
-  load.kill('SIGKILL')
-  await ended
 }

@@ -77,23 +77,17 @@ export class ChildProgram {
   /** Asks it to end, and makes it if it does not within ten seconds. */
   async stop(): Promise<void> {
     if (!this.isRunning) return
-    const exited = once(this.#child, 'exit')
-    this.signal('SIGTERM')
-    // A program that is paused handles no other signal.
-    this.signal('SIGCONT')
-    const timer = setTimeout(() => {
-      this.signal('SIGKILL')
-    }, gracePeriodMs)
-    await exited
-    clearTimeout(timer)
+    const ask = (): void => {
+      this.signal('SIGTERM')
+      // A program that is paused handles no other signal.
+      this.signal('SIGCONT')
+    }
+    await endProcess(this.#child, ask, gracePeriodMs)
   }
 
   /** Ends it at once, whatever it is doing. */
   async kill(): Promise<void> {
-    if (!this.isRunning) return
-    const exited = once(this.#child, 'exit')
-    this.signal('SIGKILL')
-    await exited
+    if (this.isRunning) await endProcess(this.#child, 'SIGKILL')
   }
 
   /** All that it printed. */
@@ -105,6 +99,26 @@ export class ChildProgram {
   lastWords(): string {
     return this.log().slice(-lastCharacters)
   }
+}
+
+/**
+ * Has a process end, and waits for it. One that has ended already is left alone.
+ *
+ * @param ask - has it end; by SIGTERM if absent
+ * @param graceMs - after which it is killed; it is waited for without a bound if absent
+ */
+export async function endProcess(
+  child: ChildProcess,
+  ask: NodeJS.Signals | (() => void) = 'SIGTERM',
+  graceMs?: number,
+): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  if (typeof ask === 'string') child.kill(ask)
+  else ask()
+  const timer = graceMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), graceMs)
+  await exited
+  clearTimeout(timer)
 }
 
 /** True if every thread of a process is stopped, or the process is gone. */

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { endProcess } from '../harness/child-program.js'
 import type { RunningPod } from '../stand-in/index.js'
 
 /** What became of the requests of a pod. Every request is counted, on both sides. */
@@ -81,10 +81,7 @@ export class PodLoad {
   }
 
   async end(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
-    const ended = once(this.#process, 'exit')
-    this.#process.disconnect()
-    await ended
+    await endProcess(this.#process, () => this.#process.disconnect())
   }
 
   #tell<T>(command: string, fields: object = {}): Promise<T> {

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+import { endProcess } from '../../api/harness/child-program.js'
+
 /** Measures as the controller does: the most since it was last asked, in milliseconds. */
 const PROGRAM = `
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -40,8 +42,6 @@ export class IdleProcess {
   }
 
   async stop(): Promise<void> {
-    const end = once(this.#child, 'exit')
-    this.#child.disconnect()
-    await end
+    await endProcess(this.#child, () => this.#child.disconnect())
   }
 }

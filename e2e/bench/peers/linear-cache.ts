@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
+import { endProcess } from '../../api/harness/child-program.js'
 import type { ServerKey } from '../baseline-server.js'
 
 interface Answer {
@@ -58,10 +58,7 @@ export class LinearCacheServer {
   }
 
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const ended = once(this.#child, 'exit')
-    this.#child.stdin?.end()
-    await ended
+    await endProcess(this.#child, () => this.#child.stdin?.end())
   }
 
   #take(answer: Answer): void {

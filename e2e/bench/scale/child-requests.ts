@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+
+import { endProcess } from '../../api/harness/child-program.js'
 
 interface Answer {
   readonly id?: number
@@ -55,11 +56,9 @@ export class ChildRequests {
   }
 
   async close(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
-    const ended = once(this.#process, 'exit')
-    if (this.#process.connected) this.#process.send({ type: 'close' })
-    const timer = setTimeout(() => this.#process.kill('SIGKILL'), 10_000)
-    await ended
-    clearTimeout(timer)
+    const ask = (): void => {
+      if (this.#process.connected) this.#process.send({ type: 'close' })
+    }
+    await endProcess(this.#process, ask, 10_000)
   }
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createWriteStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { endProcess } from '../../api/harness/child-program.js'
 import { freePort } from '../../api/support/controller-process.js'
 import { HeapProbe } from '../soak/probe.js'
 import { round } from '../statistics.js'
@@ -146,19 +146,12 @@ export class Controller {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const exited = once(this.#child, 'exit')
-    this.#child.kill()
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 30_000)
-    await exited
-    clearTimeout(timer)
+    await endProcess(this.#child, 'SIGTERM', 30_000)
   }
 
   /** Ends it as a power cut would: what it holds, it holds until that expires. */
   async kill(): Promise<void> {
-    const exited = once(this.#child, 'exit')
-    this.#child.kill('SIGKILL')
-    await exited
+    await endProcess(this.#child, 'SIGKILL')
   }
 
   /** The last lines of its log. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { endProcess } from '../../api/harness/child-program.js'
 import { root } from '../../../tools/lib/paths.mjs'
 import { removeLeftovers } from '../../dataplane/support/kernel.js'
 import { envoyBinary } from '../../dataplane/support/mesh.js'
@@ -142,7 +143,7 @@ export class OutsideMachine {
 
   /** Ends its sidecar as a service manager does. The machine can come back. */
   async stop(): Promise<void> {
-    if (this.#joined !== undefined) await end(this.#joined)
+    if (this.#joined !== undefined) await endProcess(this.#joined)
     this.#joined = undefined
   }
 
@@ -159,7 +160,7 @@ export class OutsideMachine {
   /** Ends everything that runs on the machine, and removes it. */
   async remove(): Promise<void> {
     await this.stop()
-    await Promise.all(this.#programs.map(end))
+    await Promise.all(this.#programs.map((program) => endProcess(program)))
     await ip([], `netns delete ${this.#namespace}`)
     await rm(this.#state, { recursive: true, force: true })
     await rm(join(etcRoot, this.#namespace), { recursive: true, force: true })
@@ -184,11 +185,4 @@ export class OutsideMachine {
 async function ip(prefix: readonly string[], commands: string | readonly string[]): Promise<void> {
   const [file, ...args] = [...prefix, 'ip', '-batch', '-']
   await runCommand(file, args, { input: `${[commands].flat().join('\n')}\n` })
-}
-
-async function end(program: Program): Promise<void> {
-  if (program.exitCode !== null || program.signalCode !== null) return
-  const ended = once(program, 'exit')
-  program.kill()
-  await ended
 }

@@ -2,6 +2,8 @@ import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 
+import { endProcess } from '../../api/harness/child-program.js'
+
 /** Why tests that change network namespaces can't run here; undefined when they can. */
 export function kernelTestObstacle(): string | undefined {
   if (process.platform !== 'linux') return `network namespaces need Linux, and this is ${process.platform}`
@@ -47,12 +49,7 @@ export async function startGreeters(
       server.listen({ host, port, ipv6Only: host.includes(':') }, () => { if (++open === endpoints.length) console.log('open') })
     }`
   const child = start(prefix, ['-e', program, JSON.stringify(endpoints), label])
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill()
-    await ended
-  }
+  const stop = (): Promise<void> => endProcess(child)
   const [first] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as readonly unknown[]
   if (String(first).trim() === 'open') return { stop }
   await stop()

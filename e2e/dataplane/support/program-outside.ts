@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+import { endProcess } from '../../api/harness/child-program.js'
 import { run } from './kernel.js'
 import { programs } from './mesh.js'
 
@@ -29,9 +30,6 @@ export async function startOutside(
   await once(child.stdout, 'data')
   return {
     address,
-    stop: async () => {
-      child.kill('SIGTERM')
-      if (child.exitCode === null) await once(child, 'exit')
-    },
+    stop: () => endProcess(child),
   }
 }

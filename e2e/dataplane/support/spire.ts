@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import type { Registration } from '@osm-ts/controller/testing'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
+import { endProcess } from '../../api/harness/child-program.js'
 import { freePort } from '../../api/support/controller-process.js'
 
 const execute = promisify(execFile)
@@ -88,14 +89,7 @@ export class Spire {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(
-      this.#programs.map(async (program) => {
-        if (program.exitCode !== null || program.signalCode !== null) return
-        const ended = new Promise((resolve) => program.once('exit', resolve))
-        program.kill('SIGKILL')
-        await ended
-      }),
-    )
+    await Promise.all(this.#programs.map((program) => endProcess(program, 'SIGKILL')))
   }
 
   async #startServer(): Promise<void> {

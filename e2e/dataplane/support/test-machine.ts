@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
+import { endProcess } from '../../api/harness/child-program.js'
 import { run } from './kernel.js'
 import { envoyBinary, programs, startTestMesh, type TestMesh } from './mesh.js'
 import { throughProxy } from './traffic.js'
@@ -213,10 +214,7 @@ export class TestMachine {
 
   /** Ends a program of the test, and waits for its end. */
   async end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    await ended
+    await endProcess(child, signal)
   }
 
   /** Ends all of it. */

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 
 import type { SpawnCommand, WorkloadNetwork } from '@osm-ts/standalone/testing'
 
+import { endProcess } from '../../api/harness/child-program.js'
+
 /** A server in a network namespace. */
 export interface AppInside {
   readonly network: Pick<WorkloadNetwork, 'command'>
@@ -24,12 +26,7 @@ export async function startAppInside(app: AppInside): Promise<() => Promise<void
     env: { ...process.env, HOST: '0.0.0.0', PORT: String(port), NAME: name, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
+  const stop = (): Promise<void> => endProcess(child, 'SIGKILL')
   const [line] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as readonly unknown[]
   if (String(line).includes('listening')) return stop
   await stop()

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 import type { Credential } from '@osm-ts/driver-api'
 
+import { endProcess } from '../../api/harness/child-program.js'
 import { noteCrash } from '../../dataplane/support/crashes.js'
 
 const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase', import.meta.url))
@@ -136,8 +137,6 @@ export async function startWorker({
 }
 
 async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
-  const ended = once(child, 'exit')
-  process.kill(-child.pid, 'SIGKILL')
-  await ended
+  const { pid } = child
+  if (pid !== undefined) await endProcess(child, () => process.kill(-pid, 'SIGKILL'))
 }

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { endProcess } from '../../api/harness/child-program.js'
+
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const osm = join(root, 'packages/cli/dist/osm.mjs')
 /** No load may reach it. */
@@ -116,13 +118,6 @@ async function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {
 }
 
 async function end(programs: readonly ChildProcess[], folder: string): Promise<void> {
-  await Promise.all(
-    programs.map(async (child) => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const closed = new Promise((resolve) => child.once('close', resolve))
-      child.kill('SIGINT')
-      await closed
-    }),
-  )
+  await Promise.all(programs.map((child) => endProcess(child, 'SIGINT')))
   rmSync(folder, { recursive: true, force: true })
 }
