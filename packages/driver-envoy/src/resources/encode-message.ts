@@ -17,12 +17,6 @@ type ListField = DescField & { readonly fieldKind: 'list' }
 type MapField = DescField & { readonly fieldKind: 'map' }
 type Scalar = Exclude<ScalarType, ScalarType.STRING | ScalarType.BYTES>
 
-/** A field that is to be written. */
-interface SetField {
-  readonly field: DescField
-  readonly value: unknown
-}
-
 /** Largest integer whose encoding is the same for all types of varints but the zigzag ones. */
 const MAX_PLAIN_VARINT = 0x7f_ff_ff_ff
 
@@ -39,25 +33,49 @@ export function encodeMessage<Desc extends DescMessage>(schema: Desc, message: M
 }
 
 function writeMessage(writer: ReverseWriter, schema: DescMessage, message: Fields): void {
-  const fields: SetField[] = []
-  for (const name of Object.keys(message)) {
-    const set = setField(schema, name, message[name])
-    if (set !== undefined) fields.push(set)
+  const names = Object.keys(message)
+  // Nearly all messages are written down in the order of their fields: then no list of fields is made and sorted.
+  if (!areInOrder(schema, names, message))
+    names.sort((a, b) => numberOf(schema, a, message[a]) - numberOf(schema, b, message[b]))
+  for (let at = names.length - 1; at >= 0; at -= 1) {
+    const name = names[at] ?? ''
+    const member = message[name]
+    const field = setField(schema, name, member)
+    if (field !== undefined) writeField(writer, field, field.localName === name ? member : (member as Chosen).value)
   }
-  if (fields.length > 1) fields.sort((a, b) => b.field.number - a.field.number)
-  for (const { field, value } of fields) writeField(writer, field, value)
 }
 
-/** What a member of a message sets; undefined: nothing. */
-function setField(schema: DescMessage, name: string, value: unknown): SetField | undefined {
+function areInOrder(schema: DescMessage, names: readonly string[], message: Fields): boolean {
+  let last = 0
+  for (const name of names) {
+    const number = numberOf(schema, name, message[name])
+    if (number === 0) continue
+    if (number < last) return false
+    last = number
+  }
+  return true
+}
+
+/** Zero for a member that sets nothing. */
+function numberOf(schema: DescMessage, name: string, value: unknown): number {
+  return setField(schema, name, value)?.number ?? 0
+}
+
+/** The field of a one-of that is set. */
+interface Chosen {
+  readonly case: string | undefined
+  readonly value: unknown
+}
+
+/** The field that a member of a message sets; undefined: none. */
+function setField(schema: DescMessage, name: string, value: unknown): DescField | undefined {
   if (value === undefined || value === null) return undefined
   const field = schema.field[name]
-  if (field !== undefined) return isUnset(field, value) ? undefined : { field, value }
+  if (field !== undefined) return isUnset(field, value) ? undefined : field
   if (typeof value !== 'object' || !('case' in value)) return undefined
-  const chosen = value as { readonly case: string | undefined; readonly value: unknown }
+  const chosen = value as Chosen
   const one = chosen.case === undefined ? undefined : schema.field[chosen.case]
-  if (one?.oneof?.localName !== name || chosen.value === undefined) return undefined
-  return { field: one, value: chosen.value }
+  return one?.oneof?.localName !== name || chosen.value === undefined ? undefined : one
 }
 
 /** True for the zero of a field that does not tell it from absence. Lists and maps without elements write nothing anyway. */

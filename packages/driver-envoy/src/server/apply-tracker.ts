@@ -80,16 +80,17 @@ export class ApplyTracker {
   report(unapplied: Iterable<Unapplied>, settled: boolean, endpoints = 0): ApplyReport | undefined {
     if (this.#revision === undefined || this.#failed) return undefined
     this.#isUrgent = false
-    const unknown = new Set<PartHash>()
-    const refused = new Map<PartHash, Verdict>()
+    let unknown: Set<PartHash> | undefined
+    let refused: Map<PartHash, Verdict> | undefined
     for (const { resource, message } of unapplied) {
+      unknown ??= new Set()
       for (const { hash } of resource.sources) unknown.add(hash)
-      if (message !== undefined) this.#judge(resource, message, refused)
+      if (message !== undefined) this.#judge(resource, message, (refused ??= new Map()))
     }
     const parts: PartReport[] = []
     for (const [hash, awaited] of this.#awaited) {
-      const verdict = refused.get(hash)
-      const state: State = verdict !== undefined ? 'rejected' : unknown.has(hash) ? 'unknown' : 'applied'
+      const verdict = refused?.get(hash)
+      const state: State = verdict !== undefined ? 'rejected' : unknown?.has(hash) === true ? 'unknown' : 'applied'
       if (state !== awaited.reported) parts.push({ hash, id: awaited.ref.id, state, ...verdict })
       if (state === 'applied') this.#awaited.delete(hash)
       else awaited.reported = state
