@@ -26,17 +26,17 @@ const collections =
   'some changes coincide with a garbage collection of the old generation, to which the state of 500 proxies is promoted; they take up to 0.5 s longer than the others'
 
 const firstConnection =
-  'the bare server takes a third of it; the rest is mostly translating and encoding resources specific to a workload, garbage collection, policies, and reading certificates: see [connections](#connections)'
+  'the bare server takes four tenths of it; the rest is mostly translating and encoding resources specific to a workload, garbage collection, policies, and reading certificates: see [connections](#connections)'
 const reconnection =
   'the bare server takes half of it; the rest is mostly garbage collection, authentication, and comparing the resources of each proxy with its policy: see [connections](#connections)'
 const catalog =
-  'half of it is the catalog of 1,000 services, 2,000 pods and 2,000 policies; Node with its modules takes 100 MiB: see [connections](#connections)'
+  'a bare server with as many connections takes seven tenths of it, mostly for TLS and HTTP/2 of Node; the rest is mostly the catalog of 1,000 services and 2,000 pods: see [connections](#connections)'
 const coldStart =
   "a start with only 10 services takes 1.0 s, mostly to load modules, Envoy's descriptors and validators: see [cold-start](#cold-start)"
 const newService =
-  'each of 200 proxies gets a policy and 28 kB, mostly its listener; policies take a quarter of the time, translation and garbage collection a sixth each: see [scale](#scale)'
+  'each of 200 proxies gets a policy and 28 kB, mostly its listener; policies, translation and garbage collection take a sixth of the time each: see [scale](#scale)'
 const permissiveConnection =
-  'the bare server takes three fifths of this time to send the same 567 MB to the same clients'
+  'the bare server takes seven tenths of this time to send the same 567 MB to the same clients'
 const wholeProcess =
   'Node itself takes 41 MiB; the rest is mostly code: 6 MiB of source, 12 MiB of compiled code, and strings and object shapes of libraries'
 const oneTurn =
