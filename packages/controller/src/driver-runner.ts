@@ -166,7 +166,10 @@ export class DriverRunner {
       registry.changed()
       const isNews = known?.state !== 'failed' || known.message !== message
       if (!signal.aborted && isNews)
-        logger.warn({ driver: name, ...failure }, 'a driver did not start; it is started again')
+        logger.warn(
+          { driver: name, code: failure.code, reason: message },
+          'a driver did not start; it is started again',
+        )
       return 'failed'
     }
   }
@@ -225,7 +228,10 @@ export class DriverRunner {
     // What it has left open is in the way of the next start.
     own.abort(reason)
     registry.changed()
-    logger.error({ driver: name, ...failure }, 'a driver ended by itself; it is started again')
+    logger.error(
+      { driver: name, code: failure.code, reason: failure.message },
+      'a driver ended by itself; it is started again',
+    )
     return true
   }
 }

@@ -292,8 +292,9 @@ export class RemoteDriver implements Driver {
 
   #note(error: unknown): void {
     const message = errorMessage(error)
-    this.#lastFailure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_UNAVAILABLE', message }
-    this.#options.logger.error({ driver: this.name, ...this.#lastFailure }, 'a driver has failed')
+    const code = isOsmError(error) ? error.code : 'OSM_DRIVER_UNAVAILABLE'
+    this.#lastFailure = { code, message }
+    this.#options.logger.error({ driver: this.name, code, reason: message }, 'a driver has failed')
     this.#options.onChange?.()
   }
 
