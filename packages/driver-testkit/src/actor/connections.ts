@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { failed, openSocket, perform as performRequest } from './calls.js'
 import type { Call, CallAnswer } from './protocol.js'
 
+/** Silence after which nothing more is expected of a connection, where the call does not say how long that is. */
 const SILENCE_MS = 3000
 
 type ConnectionCall = Extract<Call, { readonly kind: 'tcp' | 'upgrade' | 'kept' }>
@@ -17,7 +18,8 @@ export class Connections {
     try {
       const opened = await this.#open(call)
       if (!(opened instanceof Line)) return opened
-      const answer = await opened.exchange(call.send)
+      const silenceMs = call.kind === 'kept' ? undefined : call.target.timeoutMs
+      const answer = await opened.exchange(call.send, silenceMs)
       if (call.keep === undefined) opened.destroy()
       return answer
     } catch (error) {
@@ -71,9 +73,9 @@ class Line {
   }
 
   /** Sends a line, if there is one, and waits for a line, the end or silence. */
-  async exchange(line: string | undefined): Promise<CallAnswer> {
+  async exchange(line: string | undefined, silenceMs = SILENCE_MS): Promise<CallAnswer> {
     if (line !== undefined) this.#socket.write(`${line}\n`)
-    const deadline = performance.now() + SILENCE_MS
+    const deadline = performance.now() + silenceMs
     while (!this.#ended && !this.#heard.includes('\n') && performance.now() < deadline) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deadline - performance.now())
