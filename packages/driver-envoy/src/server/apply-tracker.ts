@@ -83,9 +83,9 @@ export class ApplyTracker {
     let unknown: Set<PartHash> | undefined
     let refused: Map<PartHash, Verdict> | undefined
     for (const { resource, message } of unapplied) {
-      unknown ??= new Set()
+      unknown ??= new Set<PartHash>()
       for (const { hash } of resource.sources) unknown.add(hash)
-      if (message !== undefined) this.#judge(resource, message, (refused ??= new Map()))
+      if (message !== undefined) this.#judge(resource, message, (refused ??= new Map<PartHash, Verdict>()))
     }
     const parts: PartReport[] = []
     for (const [hash, awaited] of this.#awaited) {
