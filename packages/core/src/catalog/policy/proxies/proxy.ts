@@ -64,7 +64,7 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
     const frame = context.get(proxyFrame, proxy)
     if (frame === undefined) return undefined
     const { account, network } = frame
-    const called = context.get(calledParts, { account, ...(network !== undefined && { network }) })
+    const called = context.get(calledByAccount, { account, ...(network !== undefined && { network }) })
     return { ...frame.complete(called), withEndpoints: (endpoints) => frame.complete({ ...called, endpoints }) }
   },
 })
@@ -82,7 +82,7 @@ type CalledMember = (typeof CALLED_MEMBERS)[number]
 const CALLED_MEMBERS = ['outbound', 'upstreams', 'endpoints', 'egress', 'clientRules'] as const
 
 /** What all replicas of a workload may call is looked up once for them: most of what changes in policies is in here. */
-const calledParts = defineQuery<CatalogState, Callers, CalledParts>({
+const calledByAccount = defineQuery<CatalogState, Callers, CalledParts>({
   name: 'called-by-account',
   keyOf: ({ account, network }) => `${nameKey(account)}${networkKey(network)}`,
   equal: (a, b) => CALLED_MEMBERS.every((member) => samePart(a[member], b[member])),
