@@ -1,5 +1,5 @@
 import { isAddress, isSingle } from './addresses.js'
-import { isMeshAddress, isMeshDomain, serviceNamed } from './mesh-names.js'
+import { isMeshAddress, isMeshDomain, plainHost, serviceNamed } from './mesh-names.js'
 import { isHeard, nearness } from './consent.js'
 import { type Known, type Objects, type Ref, type Rule, shown } from './objects.js'
 import { type ReferencedMatch, referencedMatches } from './route-groups.js'
@@ -110,7 +110,7 @@ interface Target {
 /** Hosts in one form, without those of the mesh. Without any no request is let out by them. */
 function hostsOf(objects: Objects, { spec }: Known<'Egress'>, clusterDomain: string): readonly Target[] {
   return (spec.hosts ?? [])
-    .map((host, index) => ({ target: host.toLowerCase().replace(/\.$/, ''), field: `spec.hosts[${index}]` }))
+    .map((host, index) => ({ target: plainHost(host), field: `spec.hosts[${index}]` }))
     .filter(({ target }) =>
       target.startsWith('*.')
         ? !isMeshDomain(objects, target.slice(2), clusterDomain)

@@ -1,6 +1,6 @@
 import { isInRange } from './addresses.js'
 import { ANY, type EgressOpening, openingsOn } from './egress-openings.js'
-import { isHostOf } from './mesh-names.js'
+import { isHostOf, plainHost } from './mesh-names.js'
 import { type Objects, type Ref, type Rule, shown } from './objects.js'
 import { type HttpRequest, isAbout } from './route-match.js'
 
@@ -48,7 +48,7 @@ function decideRequest(
   { host, port, request }: Extract<EgressQuestion, { protocol: 'http' }>,
   open: readonly EgressOpening[],
 ): EgressVerdict {
-  const name = host.toLowerCase().replace(/\.$/, '')
+  const name = plainHost(host)
   const covering = open.filter(({ protocol, target }) => protocol === 'http' && covers(target, name))
   // A name is closer than what it is below, of which the longest is, and that than every host.
   const closest = covering
@@ -74,7 +74,7 @@ function decideRequest(
 /** TLS with a server name is let out by anyone who opens the name, or the port to every address; other connections by ranges. */
 function takesConnection({ protocol, target }: EgressOpening, asked: 'https' | 'tcp', host: string): boolean {
   if (protocol === 'tcp') return target === ANY || (asked === 'tcp' && isInRange(host, target))
-  return protocol === 'https' && asked === 'https' && covers(target, host.toLowerCase())
+  return protocol === 'https' && asked === 'https' && covers(target, plainHost(host))
 }
 
 /** What of an Egress lets a request out; undefined if nothing does. */

@@ -2,6 +2,11 @@ import { isInRange } from './addresses.js'
 import type { Known, Objects, Ref } from './objects.js'
 import { isServed } from './services.js'
 
+/** A host in lower case, without the final dot that it may be written with. */
+export function plainHost(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '')
+}
+
 /**
  * The service of the mesh that a host names to callers in a namespace; undefined for hosts outside. An instance of a headless service goes by the name of
  * the service here.
@@ -12,7 +17,7 @@ export function serviceNamed(
   namespace: string,
   clusterDomain: string,
 ): Ref | undefined {
-  const labels = withoutDomain(host.toLowerCase().replace(/\.$/, ''), clusterDomain).split('.')
+  const labels = withoutDomain(plainHost(host), clusterDomain).split('.')
   const [first = '', second, third, ...more] = labels
   if (more.length > 0) return undefined
   const named =

@@ -23,6 +23,11 @@ export function nameFault(kind: Kind, name: string): string | undefined {
   return name.length <= 253 && subdomain.test(name) ? undefined : subdomainRule
 }
 
+/** A host name as it is compared: in lower case, without the dot that a fully qualified name may end with. */
+export function canonicalHost(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '')
+}
+
 const labelRule = 'must be 1 to 63 lower-case letters, digits and hyphens, with a letter or digit at both ends'
 const subdomainRule =
   'must be 1 to 253 lower-case letters, digits, hyphens and dots, with a letter or digit at both ends of every part'

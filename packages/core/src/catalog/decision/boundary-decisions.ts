@@ -2,6 +2,7 @@ import type { MeshService } from '@osm-ts/driver-api'
 
 import { resolveTargetPort } from '../../endpoints/index.js'
 import { isKind, makeObjectKey } from '../../spec/index.js'
+import { canonicalHost } from '../../spec/names.js'
 import { defineQuery } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import type { PolicyComputation } from '../policy-computation.js'
@@ -17,7 +18,7 @@ import type { BoundaryDecision, BoundaryRule } from './boundary.js'
 import { decideEgress, type EgressQuestion } from './decide-egress.js'
 import { decideIngress, type OutsideCaller } from './decide-ingress.js'
 import type { DecisionContext } from './access-decision.js'
-import { matchesRoute, type MatchableRequest } from './match-route.js'
+import { lowerHeaderNames, matchesRoute, type MatchableRequest } from './match-route.js'
 import { requestPath } from './request-path.js'
 
 /** May this caller from outside reach that service of the mesh? */
@@ -55,8 +56,7 @@ export class BoundaryDecisions {
 
   /** The service that a host name stands for where callers of the namespace request it; undefined for hosts outside the mesh. */
   serviceCalled(host: string, namespace: string): MeshService | undefined {
-    const name = host.toLowerCase().replace(/\.$/, '')
-    const service = this.#computation.read(serviceByHost, { host: name, readers: namespace })
+    const service = this.#computation.read(serviceByHost, { host: canonicalHost(host), readers: namespace })
     return service && calledService(service).parent
   }
 
@@ -83,7 +83,7 @@ export class BoundaryDecisions {
       path: path.path,
       readings: path.readings,
       method: asked.method,
-      headers: Object.fromEntries(Object.entries(asked.headers).map(([name, value]) => [name.toLowerCase(), value])),
+      headers: lowerHeaderNames(asked.headers),
     }
     const addresses = this.#addressesOf(caller)
     const verdicts = targetPorts.map((targetPort) => {

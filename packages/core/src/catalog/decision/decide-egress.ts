@@ -1,11 +1,12 @@
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
 
 import { coversRange, parseIpRange } from '../../spec/ip-range.js'
+import { canonicalHost } from '../../spec/names.js'
 import { ANYWHERE } from '../policy/egress/egress-destinations.js'
 import type { PlannedEgress } from '../policy/egress/egress-plan.js'
 import type { SourceRef } from '../policy/parts/policy-part.js'
 import { isHostOf } from './boundary.js'
-import { matchesRoute, type MatchableRequest } from './match-route.js'
+import { lowerHeaderNames, matchesRoute, type MatchableRequest } from './match-route.js'
 
 /** May this caller reach this destination outside the mesh? */
 export interface EgressQuestion {
@@ -54,13 +55,13 @@ function decideRequest(
   egressEnabled: boolean,
   { host, port, request }: EgressQuestion,
 ): EgressVerdict {
-  const name = host.toLowerCase().replace(/\.$/, '')
+  const name = canonicalHost(host)
   const closest = onPort
     .filter(({ protocol, target }) => protocol === 'http' && covers(target, name))
     .toSorted((a, b) => Number(b.target === name) - Number(a.target === name) || b.target.length - a.target.length)[0]
   if (closest === undefined) return egressEnabled ? byGlobalEgress : nothing(host, port)
   const [path = ''] = request.path.split('?', 1)
-  const asked = { method: request.method, path, headers: lowerNames(request.headers) }
+  const asked = { method: request.method, path, headers: lowerHeaderNames(request.headers) }
   const route = closest.routes.find(({ match }) => matchesRoute(match, asked))
   const egress = nameOf(closest)
   if (route !== undefined)
@@ -75,7 +76,7 @@ function decideRequest(
 /** TLS leaves by its server name, or by a port that is open to every address; other connections leave by ranges. */
 function takesConnection({ protocol, target }: PlannedEgress, asked: 'https' | 'tcp', host: string): boolean {
   if (protocol === 'http') return false
-  if (protocol === 'https') return asked === 'https' && covers(target, host.toLowerCase())
+  if (protocol === 'https') return asked === 'https' && covers(target, canonicalHost(host))
   return target === ANYWHERE || (asked === 'tcp' && isInRange(host, target))
 }
 
@@ -116,8 +117,4 @@ function nothing(host: string, port: number, why = ''): EgressVerdict {
 
 function deny(reason: string): EgressVerdict {
   return { allowed: false, reason, by: [] }
-}
-
-function lowerNames(headers: MatchableRequest['headers']): MatchableRequest['headers'] {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

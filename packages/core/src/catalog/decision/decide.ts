@@ -15,7 +15,7 @@ import type {
 import { decidingRule } from './deciding-rule.js'
 import { admittingRule, callerSide, type CallerSide } from './evaluate-policy.js'
 import { explainDenial } from './explain-denial.js'
-import type { MatchableRequest } from './match-route.js'
+import { lowerHeaderNames, type MatchableRequest } from './match-route.js'
 import { PolicySides } from './policy-sides.js'
 import { requestPath } from './request-path.js'
 
@@ -74,7 +74,7 @@ function sentRequest({ path: target = '/', method = 'GET', headers = {} }: Acces
   return {
     path: /^\/+$/.test(path) ? path : path.replaceAll(/\/+/g, '/'),
     method,
-    headers: lowerNames(headers),
+    headers: lowerHeaderNames(headers),
     query: query.join('?'),
   }
 }
@@ -218,8 +218,4 @@ function summary(decisions: readonly AccountDecision[], answer: CallerAnswer | u
 
 function refusal(reason: string): AccessDecision {
   return { allowed: false, reason, decisions: [] }
-}
-
-function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -21,6 +21,11 @@ export interface MatchableRequest {
   readonly query?: string
 }
 
+/** Headers of a request by their names in lower case, as sidecars compare them. */
+export function lowerHeaderNames(headers: Readonly<Record<string, string>>): MatchableRequest['headers'] {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
 /** True if the route of a policy takes the request, as sidecars decide it. */
 export function matchesRoute(match: OutboundMatch, request: MatchableRequest): boolean {
   return unmetConditions(match, request).length === 0

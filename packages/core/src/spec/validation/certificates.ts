@@ -1,7 +1,7 @@
 import { accountOfOutsideName, isDnsDomain } from '../../identity/index.js'
 import { formatObjectRef } from '../../problem.js'
 import { objectRef, type KindMap } from '../objects.js'
-import { canonicalName } from './claims.js'
+import { canonicalHost } from '../names.js'
 import { doubt, fault, findings, pendingFault, refused, type CheckContext, type Finding } from './check.js'
 
 /** Annotation of namespaces and pods that decides about sidecars. */
@@ -15,11 +15,11 @@ export function checkAccessCert(
   { metadata: { namespace }, spec }: KindMap['AccessCert'],
   context: CheckContext,
 ): readonly Finding[] {
-  const gateway = new Set(context.gatewayNames().map(canonicalName))
+  const gateway = new Set(context.gatewayNames().map(canonicalHost))
   return spec.subjectAltNames.flatMap((name, index) => {
     const field = `spec.subjectAltNames[${index}]`
     const ofGateway =
-      gateway.has(canonicalName(name)) &&
+      gateway.has(canonicalHost(name)) &&
       fault('OSM_SPEC_CERT_NAME', field, 'is a name of the ingress gateway, which the MeshConfig issues alone')
     return findings(
       foreignName(name, field, { context, asker: namespace }),
@@ -63,7 +63,7 @@ function foreignName(
   { context, asker }: { readonly context: CheckContext; readonly asker: string },
 ): Finding | undefined {
   const { clusterDomain, trustDomain, consent } = context
-  const lower = canonicalName(name)
+  const lower = canonicalHost(name)
   if (lower.includes('*')) return fault('OSM_SPEC_CERT_NAME', field, 'must not hold a wildcard')
   if (!isDnsDomain(lower)) return fault('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is no host name`)
   const domain = [trustDomain, clusterDomain].find((it) => lower === it || lower.endsWith(`.${it}`))

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../snapshot/snapshot.js'
+import { canonicalHost } from '../names.js'
 import { objectKey, type MeshObject } from '../objects.js'
 import type { CrossReference } from '../reference-grant.js'
 import { portProtocol } from '../protocol.js'
@@ -40,7 +41,7 @@ export class Claims {
   /** Objects that let in callers whose certificate holds the name. */
   trusting(name: string): readonly AccessObject[] {
     this.#trusting ??= trustedNames(this.#snapshot)
-    return this.#trusting.get(canonicalName(name)) ?? []
+    return this.#trusting.get(canonicalHost(name)) ?? []
   }
 
   /** The first TrafficTarget in the namespace of an account that names it, as a source or as its destination. */
@@ -91,16 +92,11 @@ export function upstreamClaim(
   return `${namespace}/${service === undefined ? host.toLowerCase() : serviceHostName(service, clusterDomain)}`
 }
 
-/** As names of certificates are compared. */
-export function canonicalName(name: string): string {
-  return name.toLowerCase().replace(/\.$/, '')
-}
-
 function trustedNames(snapshot: Snapshot): ReadonlyMap<string, readonly AccessObject[]> {
   const trusting = new Map<string, AccessObject[]>()
   for (const object of [...snapshot.list('IngressBackend'), ...snapshot.list('AccessControl')]) {
     const principals = object.spec.sources.filter(({ kind }) => kind === 'AuthenticatedPrincipal')
-    for (const name of new Set(principals.map((source) => canonicalName(source.name)))) {
+    for (const name of new Set(principals.map((source) => canonicalHost(source.name)))) {
       const others = trusting.get(name)
       if (others === undefined) trusting.set(name, [object])
       else others.push(object)
