@@ -1,8 +1,12 @@
 import { OsmError } from '@osm-ts/driver-api'
 import { interceptionRules, renderRestore, type FamilyRules, type InterceptionOptions } from '@osm-ts/interception'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { createEtcFolder, rewriteHosts, type HostEntry } from './etc-folder.js'
 import { runIpBatch, runTool } from './run-tool.js'
+
+/** Folder of the namespaces that `ip netns` has made. */
+const NAMESPACES = '/run/netns'
 
 /** What a workload needs of the network. */
 export interface WorkloadNetworkOptions {
@@ -63,6 +67,11 @@ export class WorkloadNetwork {
     this.address = options.attachment.address
     this.warnings = options.warnings
     this.#detach = options.detach
+  }
+
+  /** Path of the file that stands for the namespace. */
+  get path(): string {
+    return join(NAMESPACES, this.namespace)
   }
 
   /**

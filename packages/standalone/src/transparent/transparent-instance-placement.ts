@@ -88,6 +88,10 @@ export class TransparentInstancePlacement implements InstancePlacement {
     return this.#requests.request
   }
 
+  get networkNamespace(): string {
+    return this.#entered().path
+  }
+
   async enter(patch: SidecarPatch | undefined, signal: AbortSignal): Promise<string> {
     const { desired, network, hosts, onAddress } = this.#options
     const joined = await network.addWorkload(

@@ -63,6 +63,7 @@ export class ExplicitInstancePlacement implements InstancePlacement {
   readonly interceptionMode = 'none'
   readonly controllerAddress: string
   readonly host = LOOPBACK
+  readonly networkNamespace = undefined
   readonly request = requestLocally
   readonly listen: ListenAddresses
   readonly ports: readonly WorkloadPort[]

@@ -44,6 +44,8 @@ export interface InstancePlacement {
   readonly controllerAddress: string
   /** Ports of the workload, and where its process listens. */
   readonly ports: readonly WorkloadPort[]
+  /** Path of the network namespace that programs enter when they start; undefined on the network of this machine. */
+  readonly networkNamespace: string | undefined
   /** Address that the workload should listen on. */
   readonly host: string
   /** Folder for the sidecar's files, and the user who reads them if it is another one. */

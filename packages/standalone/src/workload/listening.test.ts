@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 
 import { describe, expect, it } from '@jest/globals'
 
@@ -17,6 +18,23 @@ describe('untilListening', () => {
     server.on('connection', () => (connections += 1))
     await waiting
     expect(connections).toBe(0)
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  it('takes no listener of another network namespace for one of the process', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const limit = new AbortController()
+    let isListening = false
+    // The file of a namespace that this process is not in: that of another kind.
+    const expected = { pid: process.pid, ports: [port], withinMs: 60_000, networkNamespace: '/proc/self/ns/uts' }
+    const waiting = untilListening(expected, limit.signal).then(() => (isListening = !limit.signal.aborted))
+    await pause(100)
+    limit.abort(new Error('long enough'))
+    await waiting
+    expect(isListening).toBe(false)
+    await untilListening({ ...expected, networkNamespace: '/proc/self/ns/net' }, new AbortController().signal)
     await new Promise((resolve) => server.close(resolve))
   })
 

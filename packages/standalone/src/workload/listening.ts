@@ -1,25 +1,44 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const LOOK_AGAIN_MS = 20
 const LISTENING = '0A'
 
+/** What is waited for. */
+export interface ExpectedListener {
+  readonly pid: number
+  readonly ports: readonly number[]
+  readonly withinMs: number
+  /** Path of the network namespace that the process enters after its start; absent if it stays in that of its parent. */
+  readonly networkNamespace?: string
+}
+
 /**
  * Resolves when something listens on all of the ports in the network of the process, when the time is over, or when the signal aborts.
+ *
+ * Until the process has entered its network namespace, its tables are those of this machine, where others may listen on the same ports.
  *
  * Looking into the kernel's tables disturbs no one, unlike a connection, which would be a first request to some programs. Where there are no
  * such tables there is nothing to wait for.
  */
 export async function untilListening(
-  { pid, ports, withinMs }: { readonly pid: number; readonly ports: readonly number[]; readonly withinMs: number },
+  { pid, ports, withinMs, networkNamespace }: ExpectedListener,
   signal: AbortSignal,
 ): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!signal.aborted && performance.now() < deadline) {
     const open = listeningPorts(pid)
-    if (open === undefined || ports.every((port) => open.has(port))) return
+    if (open === undefined || (isInside(pid, networkNamespace) && ports.every((port) => open.has(port)))) return
     await pause(LOOK_AGAIN_MS)
   }
+}
+
+function isInside(pid: number, networkNamespace: string | undefined): boolean {
+  if (networkNamespace === undefined) return true
+  const [own, expected] = [`/proc/${pid}/ns/net`, networkNamespace].map((path) =>
+    statSync(path, { bigint: true, throwIfNoEntry: false }),
+  )
+  return own !== undefined && own.ino === expected?.ino && own.dev === expected.dev
 }
 
 /** Ports that anything listens on in the network of the process; undefined where that can't be told. */

@@ -106,7 +106,16 @@ export class ProgramRunner {
       })
     }
     const ports = placement.ports.map(({ port, localPort }) => localPort ?? port)
-    await untilListening({ pid: child.pid, ports, withinMs: LISTENS_WITHIN_MS }, signal)
+    const { networkNamespace } = placement
+    await untilListening(
+      {
+        pid: child.pid,
+        ports,
+        withinMs: LISTENS_WITHIN_MS,
+        ...(networkNamespace !== undefined && { networkNamespace }),
+      },
+      signal,
+    )
     if (signal.aborted) return
     listener.onListening()
     await pause(LIMITS.steadyMs, undefined, { signal }).then(listener.onSteady, () => undefined)
