@@ -39,6 +39,29 @@ describe('canonicalJson', () => {
   })
 
   it.each([
+    ['names of digits', { b: { 9: 'nine', 10: 'ten', a: 1 } }, '{"b":{"10":"ten","9":"nine","a":1}}'],
+    ['the name of the prototype', JSON.parse('{"b":1,"__proto__":{"d":1,"c":2}}'), '{"__proto__":{"c":2,"d":1},"b":1}'],
+    [
+      'an object without a prototype',
+      Object.assign(Object.create(null), { b: 1, a: [{ d: 1, c: 2 }] }),
+      '{"a":[{"c":2,"d":1}],"b":1}',
+    ],
+    [
+      'a sorted object around one that is not',
+      { a: [1], b: { d: '\ud800', c: undefined, a: null } },
+      '{"a":[1],"b":{"a":null,"d":"\\ud800"}}',
+    ],
+    ['negative zero', [-0], '[0]'],
+    [
+      'an object with many members',
+      Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`m${99 - at}`, at])),
+      `{${Array.from({ length: 60 }, (_, at) => `"m${40 + at}":${59 - at}`).join(',')}}`,
+    ],
+  ])('sorts the members of %s', (_what, value: unknown, text) => {
+    expect(canonicalJson(value)).toBe(text)
+  })
+
+  it.each([
     ['a function', { a: () => 1 }],
     ['a symbol', [Symbol('a')]],
     ['a bigint', 1n],
