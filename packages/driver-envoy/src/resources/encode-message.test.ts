@@ -7,7 +7,7 @@ import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v
 import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import fc from 'fast-check'
 
-import { encodeMessage } from './encode-message.js'
+import { encodeMembers, encodeMessage } from './encode-message.js'
 
 type Init = Readonly<Record<string, unknown>>
 
@@ -102,6 +102,35 @@ describe('encodeMessage', () => {
       )
     },
   )
+
+  it.each([ClusterSchema, ListenerSchema, RouteConfigurationSchema, HttpConnectionManagerSchema])(
+    'gives the same bytes for %s when its members are encoded first',
+    (schema) => {
+      fc.assert(
+        fc.property(initOf(schema), (init) => {
+          const expected = Buffer.from(encodeMessage(schema, init))
+          const encoded = encodeMembers(schema, init)
+          expect(Buffer.from(encodeMessage(schema, encoded))).toEqual(expected)
+          expect(Buffer.from(encodeMessage(schema, { ...encoded }))).toEqual(expected)
+          expect(Object.keys(encoded)).toEqual(Object.keys(encodeMembers(schema, encoded)))
+        }),
+      )
+    },
+  )
+
+  it('does not look again at members that are encoded', () => {
+    const metadata = { filterMetadata: { mesh: { service: 'before' } } }
+    const encoded = encodeMembers(ClusterSchema, { metadata, name: 'cluster' })
+    metadata.filterMetadata.mesh.service = 'after'
+    expect(Buffer.from(encodeMessage(ClusterSchema, encoded))).toEqual(
+      Buffer.from(
+        encodeMessage(ClusterSchema, {
+          name: 'cluster',
+          metadata: { filterMetadata: { mesh: { service: 'before' } } },
+        }),
+      ),
+    )
+  })
 
   it('writes messages that are larger than its first buffer', () => {
     const init = { typeUrl: 'ä'.repeat(3000), value: new Uint8Array(100_000).fill(7) }

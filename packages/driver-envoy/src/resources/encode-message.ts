@@ -11,6 +11,8 @@ import { FeatureSet_FieldPresence as Presence, StructSchema } from '@bufbuild/pr
 
 import { ReverseWriter } from './reverse-writer.js'
 
+/** Fields of a message that is still to be made. */
+export type Init<Desc extends DescMessage> = Extract<MessageInitShape<Desc>, { readonly $typeName?: never }>
 /** A message, or what one is to be made of, by the names of its fields. */
 type Fields = Readonly<Record<string, unknown>>
 type ListField = DescField & { readonly fieldKind: 'list' }
@@ -30,6 +32,59 @@ export function encodeMessage<Desc extends DescMessage>(schema: Desc, message: M
   const writer = new ReverseWriter()
   writeMessage(writer, schema, message)
   return writer.finish()
+}
+
+/** A message that is encoded already, in place of its fields. */
+class EncodedFields {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+}
+
+/** Encodes a message once, for its bytes and for its place in another message. */
+export function encodeOnce<Desc extends DescMessage>(
+  schema: Desc,
+  message: Init<Desc>,
+): { readonly bytes: Uint8Array; readonly message: Init<Desc> } {
+  const bytes = encodeMessage(schema, message)
+  // EncodedFields stands wherever a message may.
+  return { bytes, message: new EncodedFields(bytes) as unknown as Init<Desc> }
+}
+
+/**
+ * The same message with its members in the order of their fields, and those that are messages encoded. It gives the same bytes, in less time each time
+ * that it is encoded or spread into another.
+ */
+export function encodeMembers<Desc extends DescMessage>(schema: Desc, message: Init<Desc>): Init<Desc> {
+  const fields: Fields = message
+  const members = Object.keys(fields).flatMap((name) => {
+    const field = setField(schema, name, fields[name])
+    return field === undefined ? [] : [{ name, field, value: encodedMember(field, name, fields[name]) }]
+  })
+  members.sort((a, b) => a.field.number - b.field.number)
+  // Members have the names that they had, and EncodedFields stands wherever a message may.
+  return Object.fromEntries(members.map(({ name, value }) => [name, value])) as Init<Desc>
+}
+
+function encodedMember(field: DescField, name: string, member: unknown): unknown {
+  if (field.localName !== name) {
+    const chosen = member as Chosen
+    return { case: chosen.case, value: encodedMember(field, field.localName, chosen.value) }
+  }
+  if (field.fieldKind === 'message') return encodedContent(field, field.message, member)
+  if (field.fieldKind === 'list' && field.listKind === 'message') {
+    const { message } = field
+    return (member as readonly unknown[]).map((element) => encodedContent(field, message, element))
+  }
+  return member
+}
+
+function encodedContent(field: DescField, schema: DescMessage, value: unknown): EncodedFields {
+  const writer = new ReverseWriter()
+  writeContent(writer, field, schema, value)
+  return new EncodedFields(writer.finish())
 }
 
 function writeMessage(writer: ReverseWriter, schema: DescMessage, message: Fields): void {
@@ -116,7 +171,8 @@ function writeMessageField(writer: ReverseWriter, field: DescField, schema: Desc
 }
 
 function writeContent(writer: ReverseWriter, field: DescField, schema: DescMessage, value: unknown): void {
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) {
+  if (value instanceof EncodedFields) writer.raw(value.bytes)
+  else if (typeof value !== 'object' || value === null || value instanceof Uint8Array) {
     // Messages that only wrap a scalar are given as the scalar.
     const only = schema.fields[0]
     if (only !== undefined && !isUnset(only, value)) writeField(writer, only, value)

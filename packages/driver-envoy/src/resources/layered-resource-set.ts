@@ -72,16 +72,18 @@ export class LayeredResourceSet implements ResourceSet {
   }
 
   *[Symbol.iterator](): Iterator<EncodedResource> {
-    const positions = this.layers.map(() => 0)
+    const { layers } = this
+    const positions = layers.map(() => 0)
     for (let left = this.size; left > 0; left -= 1) {
       let first = -1
       let next: EncodedResource | undefined
-      this.layers.forEach((layer, index) => {
-        const candidate = layer.resources[positions[index] ?? 0]
-        if (candidate === undefined || (next !== undefined && next.name < candidate.name)) return
+      // Without a function for each resource: this is read for each proxy that connects.
+      for (let index = 0; index < layers.length; index += 1) {
+        const candidate = layers[index]?.resources[positions[index] ?? 0]
+        if (candidate === undefined || (next !== undefined && next.name < candidate.name)) continue
         first = index
         next = candidate
-      })
+      }
       if (next === undefined) return
       positions[first] = (positions[first] ?? 0) + 1
       yield next

@@ -9,6 +9,7 @@ import { XdsClient } from '../../test/xds/xds-client.js'
 import { ResourceDiffer } from '../resources/resource-differ.js'
 import { attributeRejection } from '../translate/attribute-rejection.js'
 import { EndpointTranslation } from '../translate/upstreams/endpoint-sets.js'
+import { FragmentCache } from '../translate/encoding/fragments.js'
 import { Memo } from '../translate/encoding/memo.js'
 import { PolicyReader, setTable } from '../translate/policy-reader.js'
 import { DEFAULT_HTTP_LIMITS } from '../translate/settings.js'
@@ -53,7 +54,7 @@ function endpointTranslator(): ResourceTranslator {
   const sets = setTable(memo)
   return {
     translate: (proxy, parts, revision) => {
-      const reader = new PolicyReader(parts, sets, DEFAULT_HTTP_LIMITS)
+      const reader = new PolicyReader(parts, sets, DEFAULT_HTTP_LIMITS, new FragmentCache())
       const { value } = memo.lease(() => translation.translate(proxy, reader))
       const { types, ...rest } = resourcesOf({}, revision)
       return {

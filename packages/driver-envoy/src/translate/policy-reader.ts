@@ -18,6 +18,7 @@ import {
 } from '@osm-ts/driver-api/policy'
 
 import { contentVersion } from '../resources/encoded-resource.js'
+import type { FragmentCache } from './encoding/fragments.js'
 import type { Memo, MemoTable } from './encoding/memo.js'
 import type { ResolvedRule } from './access/rbac.js'
 import type { HttpLimits, Settings } from './settings.js'
@@ -71,11 +72,13 @@ export class PolicyReader {
   readonly #sets: MemoTable<Members<Part>>
   readonly #parts: PartLookup
   readonly #httpLimits: HttpLimits
+  readonly #fragments: FragmentCache
 
-  constructor(parts: PartLookup, sets: MemoTable<Members<Part>>, httpLimits: HttpLimits) {
+  constructor(parts: PartLookup, sets: MemoTable<Members<Part>>, httpLimits: HttpLimits, fragments: FragmentCache) {
     this.#parts = parts
     this.#sets = sets
     this.#httpLimits = httpLimits
+    this.#fragments = fragments
   }
 
   /** As `readPart`. */
@@ -90,8 +93,10 @@ export class PolicyReader {
     const named = mesh.tracing?.provider === 'opentelemetry'
     // A Workload API is asked for an identity by name: it may hold several for one proxy, and another one than that of the policy is of no use.
     const byId = trust.serviceCredential !== undefined
+    const serviceName = named ? proxy.identity : undefined
+    const fragments = this.#fragments.get(`${proxy.mesh}|${serviceName ?? ''}`)
     return {
-      mesh: { ...mesh, httpLimits: this.#httpLimits, ...(named && { serviceName: proxy.identity }) },
+      mesh: { ...mesh, httpLimits: this.#httpLimits, fragments, ...(serviceName !== undefined && { serviceName }) },
       trust: byId ? { ...trust, workloadApiId: proxy.spiffeId } : trust,
       key: `${proxy.trust}|${proxy.mesh}${named || byId ? `|${proxy.identity}` : ''}`,
       sources: [refOf(trust, proxy.trust), refOf(mesh, proxy.mesh)],

@@ -1,5 +1,7 @@
 import type { MeshPart, PartRef, TrustPart } from '@osm-ts/driver-api/policy'
 
+import type { Fragments } from './encoding/fragments.js'
+
 /** Limits of HTTP that keep one peer from holding more memory than its share. */
 export interface HttpLimits {
   /** Size of all request headers together, in kibibytes. */
@@ -18,6 +20,8 @@ export interface MeshSettings extends MeshPart {
   readonly httpLimits: HttpLimits
   /** What spans say that they come from, for providers that do not take it from the bootstrap. */
   readonly serviceName?: string
+  /** What is encoded once for everything that is made with these settings. */
+  readonly fragments: Fragments
 }
 
 /** What peers are verified by, with what of it only some identities have. */

@@ -8,6 +8,7 @@ import { ClusterTranslation } from './upstreams/clusters.js'
 import { CredentialTranslation } from './access/credentials.js'
 import { EndpointTranslation } from './upstreams/endpoint-sets.js'
 import { ListenerTranslation } from './listeners/listeners.js'
+import { FragmentCache } from './encoding/fragments.js'
 import { type Lease, Memo } from './encoding/memo.js'
 import { PolicyReader, replicaPolicy, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
@@ -38,6 +39,7 @@ export class Translator {
   readonly #frames = this.#memo.table<FrameResources>()
   readonly #held = new Map<ProxyPart['id'], Held>()
   readonly #httpLimits: HttpLimits
+  readonly #fragments = new FragmentCache()
   /** A session that ends without a word must not cost memory forever. */
   readonly #unreachable = new FinalizationRegistry<Held>((held) => this.#letGo(held))
 
@@ -58,7 +60,7 @@ export class Translator {
     drainEpochs: DrainEpochs = NO_EPOCHS,
     retired: readonly OutboundPart[] = NONE_RETIRED,
   ): ProxyResources {
-    const reader = new PolicyReader(parts, this.#sets, this.#httpLimits)
+    const reader = new PolicyReader(parts, this.#sets, this.#httpLimits, this.#fragments)
     const before = this.#held.get(proxy.id)
     const isSame =
       before?.drainEpochs === drainEpochs && before.retired === retired && differInEndpointsOnly(before.proxy, proxy)

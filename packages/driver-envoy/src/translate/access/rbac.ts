@@ -7,7 +7,8 @@ import {
   type RBACSchema,
 } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
 
-import { encode, type Init } from '../encoding/encode.js'
+import { encodeOnce } from '../../resources/encode-message.js'
+import type { Init } from '../encoding/encode.js'
 import { spiffeId, spiffePrefix } from './identity-names.js'
 import { headerMatchers, methodMatcher, stringMatcher } from '../routing/matching.js'
 import { readingsPermission } from '../routing/path-readings.js'
@@ -48,7 +49,10 @@ export function allowRules(
     }))
     // A policy without principals is invalid, and no one is in it anyway.
     .filter(({ principals }) => principals !== undefined && principals.length > 0)
-    .map((policy) => ({ policy, order: Buffer.from(encode(PolicySchema, policy)).toString('latin1') }))
+    .map((fields) => {
+      const { bytes, message } = encodeOnce(PolicySchema, fields)
+      return { policy: message, order: Buffer.from(bytes).toString('latin1') }
+    })
     .sort((a, b) => compareText(a.order, b.order))
   // Rules have no names of their own; a number makes each one distinguishable in logs.
   return {

@@ -1,11 +1,10 @@
-import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
+import type { DescMessage } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { type Any, AnySchema, type Duration, DurationSchema } from '@bufbuild/protobuf/wkt'
+import type { Any, Duration } from '@bufbuild/protobuf/wkt'
 
-import { encodeMessage } from '../../resources/encode-message.js'
+import { encodeMessage, type Init } from '../../resources/encode-message.js'
 
-/** Fields of a message that is still to be made. */
-export type Init<Desc extends DescMessage> = Extract<MessageInitShape<Desc>, { readonly $typeName?: never }>
+export type { Init } from '../../resources/encode-message.js'
 
 /** Encodes a message from its fields. */
 export function encode<Desc extends DescMessage>(schema: Desc, message: Init<Desc>): Uint8Array {
@@ -19,7 +18,8 @@ function typeUrl(schema: DescMessage): string {
 
 /** Wraps a message for a field that takes any. */
 export function pack<Desc extends DescMessage>(schema: Desc, message: Init<Desc>): Any {
-  return create(AnySchema, { typeUrl: typeUrl(schema), value: encode(schema, message) })
+  // Written out: the library would first make an empty message.
+  return { $typeName: 'google.protobuf.Any', typeUrl: typeUrl(schema), value: encode(schema, message) }
 }
 
 /**
@@ -34,10 +34,11 @@ export function oneOf<Case extends string, Value>(
 
 /** A span of time. */
 export function duration(milliseconds: number): Duration {
-  return create(DurationSchema, {
+  return {
+    $typeName: 'google.protobuf.Duration',
     seconds: BigInt(Math.floor(milliseconds / 1000)),
     nanos: (milliseconds % 1000) * 1_000_000,
-  })
+  }
 }
 
 /**

@@ -149,10 +149,7 @@ function httpFilter(name: string, group: readonly NamedProbe[], codecType: Codec
         case: 'routeConfig',
         value: { virtualHosts: [{ name, domains: ['*'], routes: group.map(route) }] },
       },
-      earlyHeaderMutationExtensions: withoutCallersClaims(
-        undefined,
-        codecType === CodecType.HTTP1 ? [noteEncoding] : [],
-      ),
+      earlyHeaderMutationExtensions: withoutCallersClaims(codecType === CodecType.HTTP1 ? [noteEncoding] : []),
       forwardClientCertDetails: ForwardClientCert.SANITIZE,
       httpFilters: httpFilters({
         ...(group.some(({ probe }) => probe.target.type === 'tcp')

@@ -8,6 +8,7 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 
 import { pack } from '../encoding/encode.js'
 import { externalAuthorizationFilter } from '../access/external-authorization.js'
+import type { FilterConfigs } from '../routing/filter-order.js'
 import { httpManager } from '../routing/http-manager.js'
 import { countedRequests } from '../limits/global-rate-limits.js'
 import { headerValue } from '../routing/matching.js'
@@ -41,21 +42,29 @@ export function servedHttpManager(served: ServedHttp): Any {
     mesh,
     mergeSlashes: true,
     served: { virtualHost },
-    filters: {
-      // Virtual hosts say which request headers it removes.
-      'envoy.filters.http.header_mutation': namesWorkload ? answeringWorkload() : pack(HeaderMutationSchema, {}),
-      ...(answersHealthChecks ? { 'envoy.filters.http.health_check': healthCheck() } : {}),
-      ...(mesh.keepsEscapedSlashes === true ? { 'osm.filters.http.path_readings': pathReadings() } : {}),
-      // Virtual hosts bring their own rules. Where none does, nothing is allowed.
-      'envoy.filters.http.rbac': pack(RBACSchema, { rules: denyAll }),
-      'envoy.filters.http.local_ratelimit': unlimitedHttpRequests(),
-      ...(limit === undefined ? {} : { 'envoy.filters.http.ratelimit': countedRequests(limit) }),
-      ...(authorization === undefined
-        ? {}
-        : { 'envoy.filters.http.ext_authz': externalAuthorizationFilter(authorization) }),
-      'envoy.filters.http.router': pack(RouterSchema, {}),
-    },
+    filters:
+      limit === undefined && authorization === undefined
+        ? { name: `served ${namesWorkload} ${answersHealthChecks}`, build: () => filtersOf(served) }
+        : filtersOf(served),
   })
+}
+
+function filtersOf(served: ServedHttp): FilterConfigs<'http'> {
+  const { mesh, authorization, answersHealthChecks, limit, namesWorkload } = served
+  return {
+    // Virtual hosts say which request headers it removes.
+    'envoy.filters.http.header_mutation': namesWorkload ? answeringWorkload() : pack(HeaderMutationSchema, {}),
+    ...(answersHealthChecks ? { 'envoy.filters.http.health_check': healthCheck() } : {}),
+    ...(mesh.keepsEscapedSlashes === true ? { 'osm.filters.http.path_readings': pathReadings() } : {}),
+    // Virtual hosts bring their own rules. Where none does, nothing is allowed.
+    'envoy.filters.http.rbac': pack(RBACSchema, { rules: denyAll }),
+    'envoy.filters.http.local_ratelimit': unlimitedHttpRequests(),
+    ...(limit === undefined ? {} : { 'envoy.filters.http.ratelimit': countedRequests(limit) }),
+    ...(authorization === undefined
+      ? {}
+      : { 'envoy.filters.http.ext_authz': externalAuthorizationFilter(authorization) }),
+    'envoy.filters.http.router': pack(RouterSchema, {}),
+  }
 }
 
 function healthCheck(): Any {

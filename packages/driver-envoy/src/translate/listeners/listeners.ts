@@ -39,6 +39,7 @@ export class ListenerTranslation {
   readonly #outboundChains: MemoTable<readonly SelectedChain[]>
   readonly #boundChains: MemoTable<readonly BoundChain[]>
   readonly #managers: MemoTable<Any>
+  readonly #metricsListeners: MemoTable<readonly EncodedResource[]>
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
@@ -47,6 +48,7 @@ export class ListenerTranslation {
     this.#outboundChains = memo.table()
     this.#boundChains = memo.table()
     this.#managers = memo.table()
+    this.#metricsListeners = memo.table()
     this.#layers = memo.table()
     this.#sets = memo.table()
   }
@@ -236,8 +238,10 @@ export class ListenerTranslation {
   #metrics(view: ProxyView): readonly EncodedResource[] {
     const { metrics } = view.proxy.listen
     if (metrics === undefined || !hasMetrics(view)) return []
-    const shape = this.#ownShape(view, names.prometheusListener, metrics, 'inbound')
-    return this.#listener({ ...shape, redirected: false, chains: [prometheusChain()] }, [])
+    const shape = { ...this.#ownShape(view, names.prometheusListener, metrics, 'inbound'), redirected: false }
+    return this.#metricsListeners.get(JSON.stringify(shape), () =>
+      this.#listener({ ...shape, chains: [prometheusChain()] }, []),
+    )
   }
 
   #probes(view: ProxyView): readonly EncodedResource[] {

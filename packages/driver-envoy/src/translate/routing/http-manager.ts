@@ -1,5 +1,4 @@
-import { create } from '@bufbuild/protobuf'
-import { type Any, AnySchema } from '@bufbuild/protobuf/wkt'
+import type { Any } from '@bufbuild/protobuf/wkt'
 import { withheldHeaders } from '@osm-ts/driver-api/policy'
 import type { HeaderMutationSchema as MutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
@@ -27,12 +26,18 @@ import { otherUpgrades, upgradeTypes } from './upgrade-types.js'
 /** Header that names the virtual host of the service that a connection is for, called or served; set by the proxy itself, whatever the client sent, and never forwarded. */
 export const SERVICE_HEADER = 'x-osm-service'
 
+/** Filters that depend on the settings of the mesh and on the name alone: they are encoded once for all managers. */
+export interface SharedFilters {
+  readonly name: string
+  readonly build: () => FilterConfigs<'http'>
+}
+
 /** What one connection manager differs in from others. */
 export interface HttpManager {
   /** Name of its route configuration; undefined for a manager to which {@link routedManager} adds one. */
   readonly routes: string | undefined
   readonly statPrefix: string
-  readonly filters: FilterConfigs<'http'>
+  readonly filters: FilterConfigs<'http'> | SharedFilters
   readonly mesh: MeshSettings
   /** False only where requests for the outside pass, whose paths are not ours to change. */
   readonly mergeSlashes: boolean
@@ -55,7 +60,7 @@ export function choosingManager(base: Any, virtualHost: string): Any {
   const value = extend(HttpConnectionManagerSchema, base.value, {
     earlyHeaderMutationExtensions: [earlyMutation([serviceHeader(virtualHost)])],
   })
-  return create(AnySchema, { typeUrl: base.typeUrl, value })
+  return { ...base, value }
 }
 
 /**
@@ -68,7 +73,7 @@ export function routedManager(base: Any, routes: string, host: string): Any {
     routeSpecifier: routeSource(routes),
     httpProtocolOptions: { defaultHostForHttp10: host },
   })
-  return create(AnySchema, { typeUrl: base.typeUrl, value })
+  return { ...base, value }
 }
 
 function routeSource(routeConfigName: string) {
@@ -77,21 +82,47 @@ function routeSource(routeConfigName: string) {
 
 /** The configuration of an HTTP connection manager. */
 export function httpManager(manager: HttpManager): Any {
-  const { routes, statPrefix, filters, mesh, mergeSlashes, hostChooses = false, served } = manager
-  const measured = mesh.requestMetrics && served === undefined
+  const { routes, statPrefix, filters, mesh } = manager
+  const filtersOf = (configs: FilterConfigs<'http'>): Init<typeof HttpConnectionManagerSchema> => ({
+    httpFilters: httpFilters({
+      ...(isMeasured(manager) ? { 'envoy.filters.http.header_to_metadata': answeredWorkload() } : {}),
+      ...configs,
+    }),
+  })
+  const { httpFilters: filterList } =
+    'build' in filters
+      ? mesh.fragments.fields(HttpConnectionManagerSchema, `filters ${filters.name}`, () => filtersOf(filters.build()))
+      : filtersOf(filters)
+  const { mutations: claims = [] } = mesh.fragments.fields(HeaderMutationSchema, 'claims', () => ({
+    mutations: removals(withheldHeaders()),
+  }))
   return pack(HttpConnectionManagerSchema, {
     statPrefix,
     ...(routes === undefined ? {} : { routeSpecifier: routeSource(routes) }),
-    httpFilters: httpFilters({
-      ...(measured ? { 'envoy.filters.http.header_to_metadata': answeredWorkload() } : {}),
-      ...filters,
-    }),
-    accessLog: [...accessLogs(mesh, 'http'), ...(measured ? [requestMetricsLog()] : [])],
+    ...(filterList === undefined ? {} : { httpFilters: filterList }),
+    ...sharedFields(manager),
+    earlyHeaderMutationExtensions: [earlyMutation([...claims, ...servedMutations(manager)])],
+  })
+}
+
+/** What a serving manager says about a request, before routes are chosen. */
+function servedMutations({ mesh, served }: HttpManager): readonly Init<typeof MutationSchema>[] {
+  if (served === undefined) return []
+  return [serviceHeader(served.virtualHost), ...(mesh.keepsEscapedSlashes === true ? [pathCopy()] : [])]
+}
+
+/** True where requests are counted by the workload that answers. */
+function isMeasured({ mesh, served }: HttpManager): boolean {
+  return mesh.requestMetrics && served === undefined
+}
+
+/** What managers of one kind have in common. */
+function sharedFields(manager: HttpManager): Init<typeof HttpConnectionManagerSchema> {
+  const { mesh, mergeSlashes, hostChooses = false, served } = manager
+  const name = `${served === undefined ? 'calling' : 'serving'} ${mergeSlashes} ${hostChooses}`
+  return mesh.fragments.fields(HttpConnectionManagerSchema, name, () => ({
+    accessLog: [...accessLogs(mesh, 'http'), ...(isMeasured(manager) ? [requestMetricsLog()] : [])],
     ...requestTracing(mesh),
-    earlyHeaderMutationExtensions: withoutCallersClaims(
-      served?.virtualHost,
-      served !== undefined && mesh.keepsEscapedSlashes === true ? [pathCopy()] : [],
-    ),
     forwardClientCertDetails: ForwardClientCert.SANITIZE,
     // An application's own name for itself is nothing to hide.
     serverHeaderTransformation: ServerHeader.PASS_THROUGH,
@@ -115,31 +146,27 @@ export function httpManager(manager: HttpManager): Any {
     },
     http2ProtocolOptions: downstreamHttp2Options(served === undefined ? undefined : mesh.httpLimits.concurrentStreams),
     streamIdleTimeout: duration(mesh.streamIdleTimeoutMs),
-  })
+  }))
 }
 
 /**
  * Takes away what a client says about itself and to Envoy, before anything else reads it.
  *
- * @param virtualHost - see {@link HttpManager.served}
  * @param more - what else is changed before routes are chosen
  */
 export function withoutCallersClaims(
-  virtualHost?: string,
-  more: readonly Init<typeof MutationSchema>[] = [],
+  more: readonly Init<typeof MutationSchema>[],
 ): Init<typeof TypedExtensionConfigSchema>[] {
-  return [earlyMutation([...headerMutations(virtualHost), ...more])]
+  return [earlyMutation([...removals(withheldHeaders()), ...more])]
 }
 
-function earlyMutation(mutations: readonly Init<typeof MutationSchema>[]): Init<typeof TypedExtensionConfigSchema> {
+function earlyMutation(
+  mutations: NonNullable<Init<typeof HeaderMutationSchema>['mutations']>,
+): Init<typeof TypedExtensionConfigSchema> {
   return {
     name: 'envoy.http.early_header_mutation.header_mutation',
     typedConfig: pack(HeaderMutationSchema, { mutations: [...mutations] }),
   }
-}
-
-function headerMutations(virtualHost: string | undefined): Init<typeof MutationSchema>[] {
-  return [...removals(withheldHeaders()), ...(virtualHost === undefined ? [] : [serviceHeader(virtualHost)])]
 }
 
 function serviceHeader(virtualHost: string): Init<typeof MutationSchema> {
