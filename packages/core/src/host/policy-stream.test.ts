@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { type Capabilities, optionalFeatures, type PartReport, type Principal } from '@osm-ts/driver-api'
 import type { InboundPart, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
 
@@ -158,6 +158,21 @@ describe('PolicyStream', () => {
     expect(stream.unacknowledged()).toContain(wider.hash)
     stream.want(policy(open))
     expect(stream.unacknowledged()).toEqual([])
+  })
+
+  it('compares a policy with the previous one once, however often it is asked what is missing', async () => {
+    const diffs = new PolicyDiffs()
+    const between = jest.spyOn(diffs, 'between')
+    const stream = new PolicyStream(new PartStore(), diffs)
+    stream.want(policy(open))
+    const missing = stream.unacknowledged()
+    expect(missing).not.toEqual([])
+    expect(stream.unacknowledged()).toEqual(missing)
+    expect(between).toHaveBeenCalledTimes(1)
+    stream.want(policy(wider))
+    expect(stream.unacknowledged()).toContain(wider.hash)
+    expect(between).toHaveBeenCalledTimes(2)
+    stream.close()
   })
 
   it('closes from the start what the class could not protect, says why, and opens it with a policy that the class can do', async () => {

@@ -11,7 +11,7 @@ import {
 import { Latest } from '@osm-ts/driver-api/toolkit'
 
 import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
-import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
+import type { PolicyDiff, PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'
 import type { UnprotectedPort } from './unprotected-by-class.js'
 import type { ConnectedState } from './push-metrics.js'
@@ -66,6 +66,9 @@ export class PolicyStream {
   /** Parts of the policy given last that the proxy has acknowledged one by one, since it acknowledged a policy as a whole. */
   readonly #acknowledged = new Set<PartHash>()
   #wanted: PolicyPart<ProxyPart> | undefined
+  /** The difference that was requested last. */
+  #lastDiff:
+    { readonly before: PolicyPart | undefined; readonly after: PolicyPart; readonly diff: PolicyDiff } | undefined
   #revision = 0
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
   #lastReport: number | undefined
@@ -140,7 +143,7 @@ export class PolicyStream {
       this.#store.retain(policy)
       this.#given.push({ revision: this.#revision, policy })
       this.#boundGiven()
-      const { added, removed } = this.#diffs.between(before, policy)
+      const { added, removed } = this.#between(before, policy)
       for (const { hash } of removed) this.#acknowledged.delete(hash)
       yield { revision: this.#revision, version: policy.hash, proxy: policy.part, added, removed }
     }
@@ -158,7 +161,10 @@ export class PolicyStream {
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
     this.#applied = { revision: given.revision, version: given.policy.hash }
-    if (given.revision === this.#revision) this.#acknowledged.clear()
+    if (given.revision === this.#revision) {
+      this.#acknowledged.clear()
+      this.#lastDiff = undefined
+    }
     // All of it was taken. What stays refused is what is in its deny form; a refused part that is no longer wanted is history.
     for (const id of this.#rejected.keys()) if (!this.#denied.has(id)) this.#rejected.delete(id)
     this.#forgetBefore(given.revision)
@@ -198,8 +204,17 @@ export class PolicyStream {
     const wanted = this.#wanted
     if (wanted === undefined || wanted.hash === this.#applied?.version) return []
     const before = this.#given.find(({ revision }) => revision === this.#applied?.revision)?.policy
-    const { added } = this.#diffs.between(before, wanted)
-    return added.flatMap(({ hash }) => (this.#acknowledged.has(hash) ? [] : [hash]))
+    const { added } = this.#between(before, wanted)
+    return added.map(({ hash }) => hash).filter((hash) => !this.#acknowledged.has(hash))
+  }
+
+  /** The difference is requested again each second until it is acknowledged. */
+  #between(before: PolicyPart<ProxyPart> | undefined, after: PolicyPart<ProxyPart>): PolicyDiff {
+    const last = this.#lastDiff
+    if (last?.before === before && last?.after === after) return last.diff
+    const diff = this.#diffs.between(before, after)
+    this.#lastDiff = { before, after, diff }
+    return diff
   }
 
   get #hasEndpoints(): boolean {

@@ -90,15 +90,20 @@ export class ServiceCredentials {
     if (attempt > 0) this.#identities.releaseKept(commonName)
     for (;;) {
       const changed = new AbortController()
-      const unsubscribe = serviceCertificates.onChange(() => changed.abort())
+      const end = (): void => changed.abort()
+      const unsubscribe = serviceCertificates.onChange(end)
+      // AbortSignal.any would take twice as long, for each proxy that connects.
+      signal.addEventListener('abort', end, { once: true })
+      if (signal.aborted) end()
       try {
         const perProxy = serviceCertificates.current() === 'perProxy'
         const holder = perProxy && takes?.key === 'proxy' && own ? holderOf(commonName, own, attempt) : undefined
         if (perProxy && takes !== undefined && holder === undefined) this.#sharing.set(session, this.#options.now())
         else this.#sharing.delete(session)
-        yield* this.#identities.watch(account, AbortSignal.any([signal, changed.signal]), holder)
+        yield* this.#identities.watch(account, changed.signal, holder)
       } finally {
         unsubscribe()
+        signal.removeEventListener('abort', end)
       }
       if (signal.aborted || !changed.signal.aborted) return
     }
