@@ -81,14 +81,14 @@ export class DifferenceMap {
     return false
   }
 
-  /** Resources that the proxy should have and has not acknowledged. */
-  *unapplied(): Iterable<Unapplied> {
+  /** Adds the resources that the proxy should have and has not acknowledged. */
+  addUnapplied(list: Unapplied[]): void {
     for (const [name, { held, parked }] of this.#entries) {
       const resource = this.#context.target(name)
       if (resource === undefined) continue
       if (parked?.version === resource.version)
-        yield parked.message === undefined ? { resource } : { resource, message: parked.message }
-      else if (held?.version !== resource.version) yield { resource }
+        list.push(parked.message === undefined ? { resource } : { resource, message: parked.message })
+      else if (held?.version !== resource.version) list.push({ resource })
     }
   }
 

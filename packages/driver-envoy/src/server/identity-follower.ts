@@ -70,21 +70,23 @@ export class IdentityFollower {
   async run(): Promise<void> {
     const { proxy, certificates, onCredential, signal } = this.#options
     const hasKey = await this.#begin
-    for (;;) {
+    while (!signal.aborted) {
+      // Ends with the signal as well, see #close.
       const renewal = new AbortController()
       this.#renewal = renewal
-      const until = AbortSignal.any([signal, renewal.signal])
+      const until = renewal.signal
       for await (const credential of certificates.identity(proxy, until, hasKey ? { key: 'proxy' } : {})) {
         if (until.aborted) break
         this.#usesOwnKey = credential.key === 'proxy'
         // Nothing for the key of this handshake is of use.
         if (this.#reconnecting === undefined) onCredential(credential)
       }
-      if (signal.aborted || !renewal.signal.aborted) return
+      if (!renewal.signal.aborted) return
     }
   }
 
   #close(): void {
+    this.#renewal.abort()
     clearTimeout(this.#reconnecting)
     clearTimeout(this.#renewing)
     this.#resolveBegin(false)

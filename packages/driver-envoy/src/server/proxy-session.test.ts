@@ -209,6 +209,21 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
     expect(kept.listener.resources.map(textOf)).toEqual(['epoch none'])
   })
 
+  it('tells answers from first requests, and when it waits for an answer', async () => {
+    const another = start()
+    another.trust('r1')
+    await another.want(everyone)
+    for (const request of requests(undefined)) expect(another.session.receive(request)).toBe(false)
+    expect(another.session.awaitsAnswer).toBe(false)
+    const push = another.session.next()
+    if (push === undefined) throw new Error('nothing is due')
+    expect(another.session.awaitsAnswer).toBe(true)
+    const { nonce: responseNonce, version: versionInfo, type } = push
+    const answer = { ...sotw(type, { responseNonce, versionInfo }), ...delta(type, { responseNonce }) }
+    expect(another.session.receive(answer)).toBe(true)
+    expect(another.session.awaitsAnswer).toBe(false)
+  })
+
   it('moves the epoch of a port with the update that withdraws access to it', async () => {
     await replica.want(client)
     expect(pushed()).toEqual([

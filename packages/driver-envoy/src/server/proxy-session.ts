@@ -126,14 +126,15 @@ export class ProxySession<Request extends AnyRequest> {
   /**
    * Takes a request.
    *
+   * @returns true if it answers a response
    * @throws StreamRefusal if it ends the stream
    */
-  receive(incoming: Request): void {
+  receive(incoming: Request): boolean {
     const request = this.#withType(incoming)
     this.#checkNode(request)
     this.#keyFile ??= request.keyFile
     const type = xdsTypeOf(request.typeUrl)
-    if (type === undefined || !this.#options.scope.types.includes(type)) return
+    if (type === undefined || !this.#options.scope.types.includes(type)) return false
     this.#options.metrics.requested(type)
     if (!this.#seen.has(type)) this.#receiveFirst(type, request)
     if (type === 'secret') this.#noteForeignSecrets(request)
@@ -143,6 +144,7 @@ export class ProxySession<Request extends AnyRequest> {
       this.#warn('OSM_ENVOY_REQUEST_INVALID', {}, 'proxy asks for too many resources')
       throw new StreamRefusal(status.RESOURCE_EXHAUSTED, `at most ${limits.maxSubscribedNames} names may be asked for`)
     }
+    return outcome !== undefined
   }
 
   /** Moves on to another policy. A policy that can't be translated is reported and leaves everything as it was. */
@@ -197,6 +199,11 @@ export class ProxySession<Request extends AnyRequest> {
   /** False if it is certain, without looking closer, that {@link next} gives nothing. */
   get mayBeDue(): boolean {
     return this.#state.mayBeDue || this.#options.follower.nextInMs === 0
+  }
+
+  /** True while a response waits for its answer. */
+  get awaitsAnswer(): boolean {
+    return this.#state.awaitsAnswer
   }
 
   /** The response that is to go out now, if any; from then on it counts as sent. */

@@ -99,12 +99,25 @@ export class PushSchedule {
     return undefined
   }
 
-  *unapplied(): Iterable<Unapplied> {
+  /** Resources that the proxy should have and has not acknowledged, as far as they come from its policy. */
+  unapplied(): readonly Unapplied[] {
+    const list: Unapplied[] = []
     for (const [type, typeState] of this.#entries) {
       if (!this.#matters(type)) continue
+      const first = list.length
+      typeState.addUnapplied(list)
+      if (type !== 'secret') continue
       // Certificates and roots come from no policy, and a policy can do nothing for them.
-      for (const entry of typeState.unapplied()) if (type !== 'secret' || entry.resource.sources.length > 0) yield entry
+      const secrets = list.splice(first)
+      list.push(...secrets.filter(({ resource }) => resource.sources.length > 0))
     }
+    return list
+  }
+
+  /** True while a response waits for its answer. */
+  get awaitsAnswer(): boolean {
+    for (const [, typeState] of this.#entries) if (typeState.inFlight !== undefined) return true
+    return false
   }
 
   /** True if everything that the proxy requested is acknowledged and nothing is refused. */

@@ -51,7 +51,9 @@ export interface StreamState<Request> {
   /** Milliseconds until {@link next} may give something that only time has made due; undefined if nothing waits for that. */
   readonly nextInMs: number | undefined
   /** What is not applied of the policy's resources. */
-  unapplied(): Iterable<Unapplied>
+  unapplied(): readonly Unapplied[]
+  /** True while a response waits for its answer. */
+  readonly awaitsAnswer: boolean
   /** True if everything that the proxy requested is acknowledged and nothing is refused. */
   readonly settled: boolean
   /** Names that were asked for one by one, over all types. */

@@ -275,11 +275,11 @@ export class TypeState {
     return this.#differences.hasRefusals
   }
 
-  /** Resources that the proxy should have and has not acknowledged. */
-  *unapplied(): Iterable<Unapplied> {
-    if (this.#change !== undefined) for (const resource of this.#change.draft.resources) yield { resource }
-    else if (this.#opened) yield* this.#differences.unapplied()
-    else for (const resource of this.#desired ?? []) yield { resource }
+  /** Adds the resources that the proxy should have and has not acknowledged. */
+  addUnapplied(list: Unapplied[]): void {
+    if (this.#change !== undefined) for (const resource of this.#change.draft.resources) list.push({ resource })
+    else if (this.#opened) this.#differences.addUnapplied(list)
+    else for (const resource of this.#desired ?? []) list.push({ resource })
   }
 
   /** What the proxy has of a name, as far as it is known. */

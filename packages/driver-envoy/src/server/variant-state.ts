@@ -89,8 +89,12 @@ export abstract class VariantState<
     return { type: due.type, nonce, version: version + label, resources: due.draft.resources, removed, label }
   }
 
-  unapplied(): Iterable<Unapplied> {
+  unapplied(): readonly Unapplied[] {
     return this.schedule.unapplied()
+  }
+
+  get awaitsAnswer(): boolean {
+    return this.schedule.awaitsAnswer
   }
 
   get settled(): boolean {

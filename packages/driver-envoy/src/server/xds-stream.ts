@@ -72,6 +72,8 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #work = new WorkTally()
   /** A policy was taken in of which the host has not been told yet. */
   #isNews = false
+  /** Something was requested, and what came of it is reported with the answer to what is sent. */
+  #isRequested = false
   /** Until something is due that only time makes so. */
   #later: NodeJS.Timeout | undefined
   /** What the stream hears of endpoints by. */
@@ -237,10 +239,12 @@ export class XdsStream<Request extends AnyRequest> {
     }, this.#over.signal)
     this.#call.on('data', (request: Request) => {
       if (this.#over.signal.aborted) return
-      this.#attempt(proxy, () => session.receive(request))
+      const isAnswer = this.#attempt(proxy, () => session.receive(request))
       identity.begin(session.hasKey)
+      // First requests come one after the other, and each has something sent.
+      if (isAnswer === true || !session.mayBeDue) reports.add(reporter)
+      else this.#isRequested = true
       writer.notify()
-      reports.add(reporter)
     })
     this.#call.once('end', () => this.#end({ code: status.OK, details: '' }, false))
   }
@@ -257,7 +261,8 @@ export class XdsStream<Request extends AnyRequest> {
         session.setCredential(ref, credential)
         writer.notify()
       },
-      signal: AbortSignal.any([signal, stop.signal]),
+      // The watch of policies ends with the stream.
+      signal: stop.signal,
     })
     try {
       await this.#applyPolicies(session, writer, catalog.policies.watch(session.proxy, signal), credentials)
@@ -335,8 +340,10 @@ export class XdsStream<Request extends AnyRequest> {
     this.#sendLater(session, writer)
     const isNews = this.#isNews
     this.#isNews = false
+    const isRequested = this.#isRequested && !session.awaitsAnswer
+    this.#isRequested = false
     // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
-    if (isNews && (!sent || session.reportIsUrgent)) this.#reportSoon()
+    if (isRequested || (isNews && (!sent || session.reportIsUrgent))) this.#reportSoon()
   }
 
   #sendLater(session: ProxySession<Request>, writer: ResponseWriter): void {
@@ -346,11 +353,13 @@ export class XdsStream<Request extends AnyRequest> {
     this.#later = delayMs === undefined ? undefined : setTimeout(() => writer.notify(), delayMs)
   }
 
-  #attempt(proxy: ProxyRef, work: () => void): void {
+  /** Undefined if that ends the stream. */
+  #attempt<T>(proxy: ProxyRef, work: () => T): T | undefined {
     try {
-      work()
+      return work()
     } catch (error) {
       this.#fail(proxy, error)
+      return undefined
     }
   }
 
