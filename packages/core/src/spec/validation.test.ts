@@ -78,6 +78,17 @@ const rules = new SpecRules({
   gatewayNames: () => ['gateway.example.com'],
 })
 
+/** Rules that have checked nothing yet. */
+function apart(): SpecRules {
+  return new SpecRules({
+    clusterDomain: 'cluster.local',
+    trustDomain: 'trust.example',
+    osmNamespace: 'default',
+    crossNamespace: () => consentNeeded,
+    gatewayNames: () => ['gateway.example.com'],
+  })
+}
+
 function load(text: string): readonly MeshObject[] {
   const { objects, problems } = readObjects(text, { file: 'f.yaml', decoder })
   expect(problems.map(formatProblem)).toEqual([])
@@ -1453,6 +1464,68 @@ describe('SpecRules', () => {
     expect(problems.map(({ severity, code, field }) => `${severity} ${code} ${field ?? ''}`)).toEqual([expected])
     expect(problems[0]?.message).toContain(message)
     expect(problems[0]).toMatchObject({ object: { namespace: expect.any(String) }, origin: { file: 'f.yaml' } })
+  })
+
+  it('finds after each edit what a check from scratch finds', () => {
+    const builder = new SnapshotBuilder(['x'])
+    const mesh = load(world)
+    const kept = apart()
+    const expectSame = (): readonly string[] => {
+      const found = kept.checkAll(builder.snapshot).map(formatProblem)
+      expect(found).toEqual(apart().checkAll(builder.snapshot).map(formatProblem))
+      return found
+    }
+    builder.apply([{ source: 'x', upserts: mesh, deletes: [] }])
+    expect(expectSame()).toEqual([])
+    const withProblems = cases.filter(([, text]) => {
+      const edited = load(text)
+      builder.apply([{ source: 'x', upserts: edited, deletes: [] }])
+      const { length } = expectSame()
+      builder.apply([{ source: 'x', upserts: [], deletes: edited.map(objectKey) }])
+      expectSame()
+      builder.apply([{ source: 'x', upserts: mesh, deletes: [] }])
+      expect(expectSame()).toEqual([])
+      return length > 0
+    })
+    expect(withProblems.length).toBeGreaterThan(cases.length / 2)
+    for (const one of mesh) {
+      builder.apply([{ source: 'x', upserts: [], deletes: [objectKey(one)] }])
+      expectSame()
+      builder.apply([{ source: 'x', upserts: [one], deletes: [] }])
+      expect(expectSame()).toEqual([])
+    }
+  })
+
+  it('checks only the objects that have read what changed', () => {
+    const builder = new SnapshotBuilder(['x'])
+    const kept = apart()
+    const stepsAfter = (upserts: readonly MeshObject[]): number => {
+      builder.apply([{ source: 'x', upserts, deletes: [] }])
+      return [...kept.checkInSteps(builder.snapshot)].length
+    }
+    const named = (index: number, selected: number, port = 80): readonly MeshObject[] =>
+      load(
+        [
+          object(
+            'v1',
+            'Service',
+            `s-${index}`,
+            `{ selector: { app: a-${selected} }, ports: [{ port: 80, targetPort: x }] }`,
+          ),
+          workload(`command: [x], ports: [{ name: x, port: ${port} }]`)
+            .replace('name: other', `name: w-${index}, labels: { app: a-${index} }`)
+            .replace('serviceAccountName: web', `serviceAccountName: a-${index}`),
+        ].join('\n---\n'),
+      )
+    const mesh = Array.from({ length: 100 }, (_, index) => named(index, index)).flat()
+    const first = stepsAfter(mesh)
+    // A step for each kind, and one for each object that is checked.
+    const unchanged = checkedKinds.length
+    expect(first).toBe(unchanged + mesh.length)
+    expect(stepsAfter(load(object('v1', 'ServiceAccount', 'more', '{}')))).toBe(unchanged)
+    expect(stepsAfter(named(5, 6))).toBe(unchanged + 1)
+    // The workload, and both services that select it.
+    expect(stepsAfter(named(6, 6, 81))).toBe(unchanged + 3)
   })
 
   it('finds nothing wrong with https and server-first egress of different accounts', () => {

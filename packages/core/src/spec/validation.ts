@@ -29,6 +29,7 @@ import {
   checkTelemetry,
 } from './validation/extensions.js'
 import { checkExternalWorkload } from './validation/external-workload.js'
+import { changedReads, RecordedSnapshot, type Reads } from './validation/recorded-reads.js'
 import { checkReferenceGrant } from './validation/reference-grant.js'
 import { checkHTTPRouteGroup } from './validation/routes.js'
 import { checkService } from './validation/service.js'
@@ -112,7 +113,14 @@ interface WholeCheck {
   readonly snapshot: Snapshot
   readonly crossNamespace: CrossNamespaceConfig
   readonly gatewayNames: string
-  readonly found: readonly { readonly object: MeshObject; readonly finding: Finding }[]
+  /** By kind, in the order of the checks. */
+  readonly checked: ReadonlyMap<Kind, ReadonlyMap<MeshObject, CheckedObject>>
+}
+
+/** What the check of one object has found, and what else it read for that. */
+interface CheckedObject {
+  readonly findings: readonly Finding[]
+  readonly reads: Reads
 }
 
 /** Checks what the objects of a snapshot mean together. */
@@ -135,7 +143,7 @@ export class SpecRules {
     return atOnce(this.checkInSteps(snapshot))
   }
 
-  /** The same, an item of an object in each step. */
+  /** The same, an item of an object in each step. An object is checked again if it, or something that its check has read, is another one than at the last check. */
   *checkInSteps(snapshot: Snapshot): Steps<readonly Problem[]> {
     const crossNamespace = this.#options.crossNamespace()
     const gatewayNames = this.#options.gatewayNames().join(' ')
@@ -143,16 +151,29 @@ export class SpecRules {
     // Lines of a file may have moved since, so places are looked up again.
     if (last?.snapshot === snapshot && last.crossNamespace === crossNamespace && last.gatewayNames === gatewayNames)
       return this.#problems(last)
-    const context = this.#context(snapshot)
-    const found: WholeCheck['found'][number][] = []
-    for (const { kind, run } of checks)
+    const isComparable = last?.crossNamespace === crossNamespace && last.gatewayNames === gatewayNames
+    const changed = isComparable ? changedReads(last.snapshot, snapshot) : undefined
+    const recorded = new RecordedSnapshot(snapshot)
+    const context = this.#context(snapshot, recorded)
+    const checked = new Map<Kind, ReadonlyMap<MeshObject, CheckedObject>>()
+    for (const { kind, run } of checks) {
+      const known = changed && last?.checked.get(kind)
+      const ofKind = new Map<MeshObject, CheckedObject>()
       for (const object of snapshot.list(kind)) {
+        const before = known?.get(object)
+        if (before !== undefined && !before.reads.some((read) => changed?.has(read))) {
+          ofKind.set(object, before)
+          continue
+        }
         // A budget for each object: what one is wrong about takes nothing from others.
-        const findings = yield* run(object, { ...context, suggestions: new SuggestionBudget() })
-        for (const finding of listed(findings)) found.push({ object, finding })
+        const findings = listed(yield* run(object, { ...context, suggestions: new SuggestionBudget() }))
+        ofKind.set(object, { findings, reads: recorded.taken() })
         yield
       }
-    this.#last = { snapshot, crossNamespace, gatewayNames, found }
+      checked.set(kind, ofKind)
+      yield
+    }
+    this.#last = { snapshot, crossNamespace, gatewayNames, checked }
     return this.#problems(this.#last)
   }
 
@@ -208,11 +229,13 @@ export class SpecRules {
     return sums
   }
 
-  #context(snapshot: Snapshot): CheckContext {
+  /** @param recorded - the same snapshot, where what checks read is to be recorded */
+  #context(snapshot: Snapshot, recorded?: RecordedSnapshot): CheckContext {
+    const read = recorded ?? snapshot
     const { clusterDomain, trustDomain, osmNamespace, gatewayNames, readsRootCertificates = false } = this.#options
     const crossNamespace = this.#options.crossNamespace()
     const grantsIn: ConsentRule['grantsIn'] = (namespace, kind) =>
-      snapshot.byNamespace(kind, namespace).map(({ spec }) => spec)
+      read.byNamespace(kind, namespace).map(({ spec }) => spec)
     const consent = { osmNamespace, crossNamespace, grantsIn }
     const permits = (reference: CrossReference): boolean => isPermitted(reference, consent)
     let known = this.#claims.get(snapshot)
@@ -220,11 +243,11 @@ export class SpecRules {
       known = { claims: new Claims(snapshot, { clusterDomain, osmNamespace, permits }), crossNamespace }
       this.#claims.set(snapshot, known)
     }
-    const { claims } = known
+    const claims = recorded?.claims(known.claims) ?? known.claims
     const patterns = this.#patterns
     const suggestions = new SuggestionBudget()
     return {
-      snapshot,
+      snapshot: read,
       clusterDomain,
       trustDomain,
       consent,
@@ -237,8 +260,12 @@ export class SpecRules {
     }
   }
 
-  #problems({ found }: WholeCheck): readonly Problem[] {
-    return found.map(({ object, finding }) => this.#problem(object, finding)).sort(compareProblems)
+  #problems({ checked }: WholeCheck): readonly Problem[] {
+    const problems: Problem[] = []
+    for (const ofKind of checked.values())
+      for (const [object, { findings }] of ofKind)
+        for (const finding of findings) problems.push(this.#problem(object, finding))
+    return problems.sort(compareProblems)
   }
 
   #problem(object: MeshObject, { code, severity, message, field }: Finding): Problem {

@@ -8,7 +8,7 @@ import type { PatternChecker } from '../pattern.js'
 import { refusedReference, type ConsentRule, type CrossReference } from '../reference-grant.js'
 import type { Kind } from '../schema/kinds.js'
 import { didYouMean, type SuggestionBudget } from '../suggest.js'
-import type { Claims } from './claims.js'
+import type { ClaimLookup } from './claims.js'
 
 /** Something that is wrong with an object, as seen beside the other objects. */
 export interface Finding {
@@ -37,7 +37,7 @@ export interface CheckContext {
   readonly readsRootCertificates: boolean
   readonly patterns: PatternChecker
   /** Who claims what, over the whole snapshot. */
-  readonly claims: Claims
+  readonly claims: ClaimLookup
   /** Of the object that is checked. */
   readonly suggestions: SuggestionBudget
 }

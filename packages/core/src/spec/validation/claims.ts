@@ -19,6 +19,9 @@ export interface ClaimRules {
 
 type AccessObject = MeshObject<'IngressBackend'> | MeshObject<'AccessControl'>
 
+/** What checks ask about claims. */
+export type ClaimLookup = Pick<Claims, 'granting' | 'owner' | 'rival' | 'trusting'>
+
 /** Finds out who claims what first. Looks at each kind of object once, when first asked. */
 export class Claims {
   readonly #snapshot: Snapshot

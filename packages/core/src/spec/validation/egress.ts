@@ -16,7 +16,7 @@ import {
   type CheckContext,
   type Finding,
 } from './check.js'
-import { type Claims, serverFirstClaim } from './claims.js'
+import { type ClaimLookup, serverFirstClaim } from './claims.js'
 
 type Egress = KindMap['Egress']
 type Sources = Egress['spec']['sources']
@@ -104,7 +104,7 @@ function checkPort(
 }
 
 /** The first object that lets servers speak first on the port, for one of the sources. */
-function serverFirstOwner(port: number, sources: Sources, claims: Claims): MeshObject | undefined {
+function serverFirstOwner(port: number, sources: Sources, claims: ClaimLookup): MeshObject | undefined {
   for (const { namespace, name } of sources)
     for (const account of [
       { namespace, name: '' },
