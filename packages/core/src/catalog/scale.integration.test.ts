@@ -128,6 +128,33 @@ describe('a mesh of 1,000 services', () => {
     fixture.apply([target])
   })
 
+  it('follows what an account opens once for all of its callers, and not when only rules change', () => {
+    const { namespace, name } = called
+    const service = fixture.snapshot.get('Service', namespace, name)
+    const target = fixture.snapshot.get('TrafficTarget', namespace, name)
+    const group = fixture.snapshot.get('HTTPRouteGroup', namespace, 'routes')
+    if (service === undefined || target === undefined || group === undefined)
+      throw new Error('the mesh lacks an object')
+    const computed = (query: string): number => fixture.catalog.counters().get(query)?.computed ?? 0
+    const alias = { ...service, metadata: { ...service.metadata, name: 'alias' } }
+    fixture.catalog.resetCounters()
+    expect(fixture.apply([alias]).length).toBeGreaterThanOrEqual(REACH)
+    expect([computed('opened-by-account'), computed('smi-reach')]).toEqual([1, REACH])
+    fixture.apply([], [objectKey(alias)])
+
+    const more: KindMap['HTTPRouteGroup'] = {
+      ...group,
+      metadata: { ...group.metadata, name: 'more' },
+      spec: { matches: [{ name: 'put', methods: ['PUT'] }] },
+    }
+    const rules = [...target.spec.rules, { kind: 'HTTPRouteGroup' as const, name: 'more' }]
+    fixture.catalog.resetCounters()
+    fixture.apply([more, { ...target, spec: { ...target.spec, rules } }])
+    expect([computed('target-analysis'), computed('opening-target')]).toEqual([1, 1])
+    expect([computed('destinations-from-account'), computed('smi-reach')]).toEqual([0, 0])
+    fixture.apply([target], [objectKey(more)])
+  })
+
   it('looks for problems again only in the groups of what changed, a step for each group', () => {
     const { catalog } = fixture
     const steps = (): number => [...catalog.problemsInSteps()].length

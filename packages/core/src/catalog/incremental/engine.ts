@@ -1,7 +1,7 @@
 import { OsmError } from '@osm-ts/driver-api'
 
 import { Counters, type QueryCount } from './counters.js'
-import { addDependent, dependentsOf, describeNode, makeNode, type Node, removeDependent } from './node.js'
+import { addDependent, describeNode, eachDependent, makeNode, type Node, removeDependent } from './node.js'
 import type { Input, Query, QueryContext, Readable } from './query.js'
 
 /** An input at a key whose value in the source may be another one now. */
@@ -286,19 +286,18 @@ export class Engine<S> {
 
   #markDependents(changed: Node<S>): void {
     const pending: Node<S>[] = []
-    for (const dependent of dependentsOf(changed)) {
+    eachDependent(changed, (dependent) => {
       if (dependent.state === 'clean') pending.push(dependent)
       dependent.state = 'stale'
       if (dependent.pins > 0) this.#noteOutdated(dependent)
+    })
+    const suspect = (dependent: Node<S>): void => {
+      if (dependent.state !== 'clean') return
+      dependent.state = 'suspect'
+      if (dependent.pins > 0) this.#noteOutdated(dependent)
+      pending.push(dependent)
     }
-    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-      for (const dependent of dependentsOf(node)) {
-        if (dependent.state !== 'clean') continue
-        dependent.state = 'suspect'
-        if (dependent.pins > 0) this.#noteOutdated(dependent)
-        pending.push(dependent)
-      }
-    }
+    for (let node = pending.pop(); node !== undefined; node = pending.pop()) eachDependent(node, suspect)
   }
 
   #cycle(node: Node<S>): OsmError {

@@ -25,7 +25,7 @@ export interface Node<S> {
   verifiedAt: number
   /** In the order of the first read: a later read may only have happened because of what an earlier one gave. */
   dependencies: readonly Node<S>[]
-  /** The nodes that read this one: see {@link dependentsOf}. */
+  /** The nodes that read this one: see {@link eachDependent}. */
   dependents: Node<S> | Set<Node<S>> | undefined
   /** Readers outside the engine that want the value kept. */
   pins: number
@@ -48,10 +48,11 @@ export function makeNode<S>(of: Readable<S, unknown, unknown>, key: unknown, key
   }
 }
 
-/** The nodes that read a node. */
-export function dependentsOf<S>({ dependents }: Node<S>): Iterable<Node<S>> {
-  if (dependents === undefined) return []
-  return dependents instanceof Set ? dependents : [dependents]
+/** Visits the nodes that read a node. Thousands are visited after a change: not even an iterator is made. */
+export function eachDependent<S>({ dependents }: Node<S>, visit: (dependent: Node<S>) => void): void {
+  if (dependents === undefined) return
+  if (dependents instanceof Set) dependents.forEach(visit)
+  else visit(dependents)
 }
 
 /** Most nodes are read by one other or by none, and there are tens of thousands of them: only those that are read by several have a set. */

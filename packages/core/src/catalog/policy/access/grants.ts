@@ -2,7 +2,7 @@ import type { ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { MeshDomains } from '../../../identity/index.js'
 import { isEffectiveTrafficTarget, type KindMap } from '../../../spec/index.js'
-import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
+import { deepEqual, defineQuery, sameItems, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../../inputs/inputs.js'
 import { destinationOf, sourcesOf } from '../../inputs/references.js'
@@ -95,16 +95,36 @@ export const destinationsFrom = defineQuery<CatalogState, ServiceAccountRef, rea
   keyOf: nameKey,
   equal: deepEqual,
   compute: (context, account) => {
-    const analyses = context
-      .get(indexInputs.targetsBySource, nameKey(account))
-      .map((name) => context.get(targetAnalysis, name))
-    return uniqueNames(
-      analyses.flatMap((analysis) =>
-        analysis?.effective === true && analysis.sources.some((source) => sameName(source, account))
-          ? [analysis.destination]
-          : [],
-      ),
-    )
+    const own = nameKey(account)
+    const opened = context.get(indexInputs.targetsBySource, own).map((name) => context.get(openingTarget, name))
+    return uniqueNames(opened.flatMap((target) => (target?.sources.has(own) === true ? [target.destination] : [])))
+  },
+})
+
+/** Whom a TrafficTarget lets in. */
+interface OpeningTarget {
+  readonly destination: ServiceAccountRef
+  /** Text forms of accounts. */
+  readonly sources: ReadonlySet<string>
+}
+
+/**
+ * Whom a TrafficTarget lets in, and where; undefined if it allows nothing. Each of its sources looks for itself in it: a list would take time for each pair
+ * of them. What it allows them is not in here, so that they need not look again when that changes.
+ */
+const openingTarget = defineQuery<CatalogState, NamespacedName, OpeningTarget | undefined>({
+  name: 'opening-target',
+  keyOf: nameKey,
+  equal: (a, b) =>
+    a === b ||
+    (a !== undefined &&
+      b !== undefined &&
+      sameName(a.destination, b.destination) &&
+      sameItems([...a.sources], [...b.sources])),
+  compute: (context, name) => {
+    const analysis = context.get(targetAnalysis, name)
+    if (analysis?.effective !== true) return undefined
+    return { destination: analysis.destination, sources: new Set(analysis.sources.map(nameKey)) }
   },
 })
 

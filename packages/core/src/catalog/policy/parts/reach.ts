@@ -13,7 +13,7 @@ import { destinationsFrom } from '../access/grants.js'
 import { nameKey, sameName, sortedUnique, uniqueNames } from './keys.js'
 import { serviceModel } from '../upstreams/services.js'
 import { portsLeadingTo } from '../gateway/route-reach.js'
-import { routesBy } from '../gateway/route-refs.js'
+import { routesBy, type RouteRef } from '../gateway/route-refs.js'
 import { splitAnalysis } from '../routing/split-plan.js'
 
 /** Whose view a set of parts is: everybody's in permissive mode, else that of one account. */
@@ -32,6 +32,31 @@ export const scopeOf = defineQuery<CatalogState, ServiceAccountRef, Scope>({
   compute: (context, account) => (context.get(settingInputs.permissive, '') ? 'everyone' : account),
 })
 
+/** What a TrafficTarget that opens an account leads its callers to. */
+interface OpenedByAccount {
+  /** Services of the account, and apexes of TrafficSplits over them. */
+  readonly services: readonly MeshService[]
+  /** Routes of the Gateway API over its services, each with the service. It depends on the caller what they lead to. */
+  readonly routes: readonly { readonly service: MeshService; readonly route: RouteRef }[]
+}
+
+/** All callers of an account share what it opens: with hundreds of callers, most of their reads are here. */
+const openedByAccount = defineQuery<CatalogState, ServiceAccountRef, OpenedByAccount>({
+  name: 'opened-by-account',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, destination) => {
+    const direct = context.get(servicesOfAccount, destination)
+    const apexes = direct
+      .flatMap((service) => context.get(indexInputs.splitsByBackend, nameKey(service)))
+      .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
+    const routes = direct.flatMap((service) =>
+      routesBy(context, 'backend', nameKey(service)).map((route) => ({ service, route })),
+    )
+    return { services: [...direct, ...apexes], routes }
+  },
+})
+
 /**
  * Services that a client may be interested in under SMI access policy: those of accounts that a TrafficTarget lets it reach, and apexes of TrafficSplits
  * or parents of routes of the Gateway API over them. Backends of a split or route that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
@@ -42,21 +67,15 @@ const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshServi
   keyOf: nameKey,
   equal: (a, b) => sameItems(a, b, sameName),
   compute: (context, account) => {
-    const direct = context
+    const opened = context
       .get(destinationsFrom, account)
-      .flatMap((destination) => context.get(servicesOfAccount, destination))
-    const apexes = direct
-      .flatMap((service) => context.get(indexInputs.splitsByBackend, nameKey(service)))
-      .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
-    const parents = direct
-      .flatMap((service) =>
-        // A route that may not refer to the service has nothing to do with those who call it.
-        routesBy(context, 'backend', nameKey(service)).flatMap((route) =>
-          portsLeadingTo(context, route, service, account.namespace),
-        ),
-      )
+      .map((destination) => context.get(openedByAccount, destination))
+    const parents = opened
+      .flatMap(({ routes }) => routes)
+      // A route that may not refer to the service has nothing to do with those who call it.
+      .flatMap(({ route, service }) => portsLeadingTo(context, route, service, account.namespace))
       .map(({ namespace, name }) => ({ namespace, name }))
-    return uniqueNames([...direct, ...apexes, ...parents])
+    return uniqueNames([...opened.flatMap(({ services }) => services), ...parents])
   },
 })
 
