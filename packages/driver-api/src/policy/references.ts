@@ -1,4 +1,4 @@
-import type { Part, PartHash, PartKind, ProxyPart, SetMemberKind } from './parts.js'
+import type { Part, PartHash, PartKind, ProxyPart, SetMemberKind, SetPart } from './parts.js'
 
 /** A place in a part that names another part by hash. */
 export interface PartReference {
@@ -79,10 +79,20 @@ function proxyReferences(part: ProxyPart): readonly PartReference[] {
 
 /** Hashes that a part refers to, in the order of the part, each once. */
 export function partRefs(part: Part): readonly PartHash[] {
-  return [...(part.kind === 'proxy' ? proxyHashes(part) : new Set(partReferences(part).map(({ hash }) => hash)))]
+  if (part.kind === 'proxy') return [...proxyHashes(part)]
+  if (part.kind === 'set') return [...setHashes(part)]
+  return [...new Set(partReferences(part).map(({ hash }) => hash))]
 }
 
-/** Drivers use the references of a proxy on every change, and need no pointers. */
+/** Those of a set are as often used: it has a member for each service that is called. */
+function setHashes({ members, sets }: SetPart): ReadonlySet<PartHash> {
+  const hashes = new Set<PartHash>()
+  for (const { hash } of members) hashes.add(hash)
+  for (const { hash } of sets) hashes.add(hash)
+  return hashes
+}
+
+/** Who follows a proxy needs no pointers, and uses its references on every change. */
 function proxyHashes(part: ProxyPart): ReadonlySet<PartHash> {
   const { outbound, upstreams, endpoints, egress, clientRules, dns } = part
   const hashes = new Set<PartHash>([part.trust, part.mesh])

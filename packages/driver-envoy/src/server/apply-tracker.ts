@@ -83,8 +83,8 @@ export class ApplyTracker {
     let unknown: Set<PartHash> | undefined
     let refused: Map<PartHash, Verdict> | undefined
     for (const { resource, message } of unapplied) {
-      unknown ??= new Set<PartHash>()
-      for (const { hash } of resource.sources) unknown.add(hash)
+      // A resource is made of all that it leads to, and nearly all of that was applied before.
+      for (const { hash } of resource.sources) if (this.#awaited.has(hash)) (unknown ??= new Set<PartHash>()).add(hash)
       if (message !== undefined) this.#judge(resource, message, (refused ??= new Map<PartHash, Verdict>()))
     }
     const parts: PartReport[] = []

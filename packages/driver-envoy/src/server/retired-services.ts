@@ -98,6 +98,8 @@ interface Side {
   readonly members: Map<string, PartHash>
 }
 
+type SetMembers = SetPart['members']
+
 function outboundChanges(before: PolicyView, after: PolicyView): readonly OutboundChange[] {
   const was: Side = { view: before, members: new Map() }
   const is: Side = { view: after, members: new Map() }
@@ -113,11 +115,24 @@ function collect(sides: readonly [Side, Side], hashes: readonly [PartHash | unde
   if (hashes[0] === hashes[1]) return
   const sets = [setOf(sides[0], hashes[0]), setOf(sides[1], hashes[1])] as const
   const nested = sets.map((set) => new Map(set?.sets.map(({ id, hash }) => [id, hash])))
-  sides.forEach(({ members }, at) => {
-    for (const { id, hash } of sets[at]?.members ?? []) members.set(id, hash)
-  })
+  noteMembers(sides, [sets[0]?.members ?? [], sets[1]?.members ?? []])
   for (const id of new Set(nested.flatMap((ids) => [...ids.keys()])))
     collect(sides, [nested[0]?.get(id), nested[1]?.get(id)])
+}
+
+/** Notes the members of two sets without those that are in both, which are nearly all. Sets are sorted by id; of others, more than necessary is noted. */
+function noteMembers([was, is]: readonly [Side, Side], [before, after]: readonly [SetMembers, SetMembers]): void {
+  let [left, right] = [0, 0]
+  while (left < before.length || right < after.length) {
+    const [old, now] = [before[left], after[right]]
+    const isBefore = old !== undefined && (now === undefined || old.id <= now.id)
+    const isAfter = now !== undefined && (old === undefined || now.id <= old.id)
+    if (isBefore) left += 1
+    if (isAfter) right += 1
+    if (isBefore && isAfter && old.hash === now.hash) continue
+    if (isBefore) was.members.set(old.id, old.hash)
+    if (isAfter) is.members.set(now.id, now.hash)
+  }
 }
 
 function setOf({ view }: Side, hash: PartHash | undefined): SetPart | undefined {

@@ -3,6 +3,7 @@ import type { OutboundPart } from '@osm-ts/driver-api/policy'
 import type { Breakers } from './upstreams/breakers.js'
 import type { PolicyReader, ReplicaPolicy, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
+import type { SharedChains } from './outbound/shared-chains.js'
 import type { PlaintextUpstreams } from './upstreams/plaintext.js'
 import type { EgressGatewayRoutes } from './egress/egress-gateway-routes.js'
 
@@ -21,6 +22,7 @@ export interface ProxyView {
   readonly egressGatewayRoutes: EgressGatewayRoutes
   readonly breakers: Breakers
   readonly plaintext: PlaintextUpstreams
+  readonly sharedChains: SharedChains
   readonly drainEpochs: DrainEpochs
   /** Services that the policy no longer has, and that connections may still be open to; sorted by id. */
   readonly retired: readonly OutboundPart[]

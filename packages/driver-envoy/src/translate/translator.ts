@@ -2,6 +2,7 @@ import type { EndpointsPart, OutboundPart, PartHash, PartLookup, ProxyPart } fro
 
 import type { LiveEndpoints, ProxyResources } from '../resources/types.js'
 import { type Breakers, breakersOf } from './upstreams/breakers.js'
+import { SharedChains } from './outbound/shared-chains.js'
 import { type PlaintextUpstreams, plaintextUpstreams } from './upstreams/plaintext.js'
 import { CallersTranslation } from './access/callers.js'
 import { ClusterTranslation } from './upstreams/clusters.js'
@@ -36,6 +37,7 @@ export class Translator {
   readonly #endpoints = new EndpointTranslation(this.#memo)
   readonly #listeners = new ListenerTranslation(this.#memo)
   readonly #routes = new RouteTranslation(this.#memo)
+  readonly #sharedChains = new SharedChains()
   readonly #frames = this.#memo.table<FrameResources>()
   readonly #held = new Map<ProxyPart['id'], Held>()
   readonly #httpLimits: HttpLimits
@@ -125,6 +127,7 @@ export class Translator {
         egressGatewayRoutes: egressGatewayRoutesOf(policy, reader),
         breakers: this.#breakers.get(upstreams, () => breakersOf(policy, reader)),
         plaintext: this.#plaintext.get(upstreams, () => plaintextUpstreams(policy, reader)),
+        sharedChains: this.#sharedChains,
         drainEpochs,
         retired,
       }

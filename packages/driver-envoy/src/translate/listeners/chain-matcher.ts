@@ -30,6 +30,8 @@ export interface ChainSelector {
   readonly ranges: readonly AddressRange[]
   /** Present: TLS only, with one of these server names, which may be `*.<suffix>`; empty: with any or none. With `ranges`, another selector has the same ones without server names. */
   readonly serverNames?: readonly string[]
+  /** What {@link takenBy} gives for the chain, where many matchers choose it. */
+  readonly onMatch?: OnMatch
 }
 
 /** An encoded filter chain, and which connections it takes. */
@@ -46,7 +48,7 @@ export interface SelectedChain {
 export function chainMatcher(selectors: readonly ChainSelector[]): Matcher {
   const byPort = groupBy(selectors, ({ port }) => port)
   return exactly(
-    DestinationPortInputSchema,
+    dialledPort,
     [...byPort].map(([port, ofPort]) => [String(port), onPort(ofPort)]),
   )
 }
@@ -73,7 +75,7 @@ function onPort(selectors: readonly ChainSelector[]): OnMatch {
     matcherType: {
       case: 'matcherTree',
       value: {
-        input: input(DestinationIPInputSchema),
+        input: dialledAddress,
         treeType: {
           case: 'customMatch',
           value: {
@@ -82,7 +84,7 @@ function onPort(selectors: readonly ChainSelector[]): OnMatch {
               rangeMatchers: [
                 ...[...byChain].map(([chain, ofChain]) => ({
                   ranges: ofChain.flatMap(({ ranges }) => ranges),
-                  onMatch: takenBy(chain),
+                  onMatch: ofChain[0]?.onMatch ?? takenBy(chain),
                 })),
                 ...byName,
               ],
@@ -108,14 +110,14 @@ function atAnyAddress(selectors: readonly ChainSelector[]): OnMatch | undefined 
   )
   const otherwise = plain && takenBy(plain.chain)
   const unnamed = anyTls
-    ? orElse(exactly(TransportProtocolInputSchema, [['tls', takenBy(anyTls.chain)]]), otherwise)
+    ? orElse(exactly(input(TransportProtocolInputSchema), [['tls', takenBy(anyTls.chain)]]), otherwise)
     : otherwise
   const wildcards = named.filter(({ name }) => name.startsWith('*.')).sort((a, b) => b.name.length - a.name.length)
   const below = wildcards.length === 0 ? unnamed : orElse(suffixes(wildcards), unnamed)
   const exact = named.filter(({ name }) => !name.startsWith('*.'))
   if (exact.length === 0) return below
   const byName = exact.map(({ chain, name }) => [name, takenBy(chain)] as const)
-  return orElse(exactly(ServerNameInputSchema, byName), below)
+  return orElse(exactly(input(ServerNameInputSchema), byName), below)
 }
 
 function suffixes(names: readonly { readonly chain: string; readonly name: string }[]): Matcher {
@@ -134,11 +136,19 @@ function suffixes(names: readonly { readonly chain: string; readonly name: strin
   return { matcherType: { case: 'matcherList', value: { matchers } } }
 }
 
-function exactly(of: DescMessage, choices: readonly (readonly [string, OnMatch])[]): Matcher {
+interface Input {
+  readonly name: string
+  readonly typedConfig: ReturnType<typeof pack>
+}
+
+const dialledPort = input(DestinationPortInputSchema)
+const dialledAddress = input(DestinationIPInputSchema)
+
+function exactly(of: Input, choices: readonly (readonly [string, OnMatch])[]): Matcher {
   return {
     matcherType: {
       case: 'matcherTree',
-      value: { input: input(of), treeType: { case: 'exactMatchMap', value: { map: Object.fromEntries(choices) } } },
+      value: { input: of, treeType: { case: 'exactMatchMap', value: { map: Object.fromEntries(choices) } } },
     },
   }
 }
@@ -151,12 +161,13 @@ function nested(matcher: Matcher): OnMatch {
   return { onMatch: { case: 'matcher', value: matcher } }
 }
 
-function takenBy(chain: string): OnMatch {
+/** Leads to the chain. */
+export function takenBy(chain: string): OnMatch {
   return {
     onMatch: { case: 'action', value: { name: 'chain', typedConfig: pack(StringValueSchema, { value: chain }) } },
   }
 }
 
-function input(schema: DescMessage): { readonly name: string; readonly typedConfig: ReturnType<typeof pack> } {
+function input(schema: DescMessage): Input {
   return { name: schema.name, typedConfig: pack(schema, {}) }
 }

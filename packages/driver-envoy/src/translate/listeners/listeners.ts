@@ -11,7 +11,7 @@ import { alwaysInspectedPorts, egressChains, inspectedPorts } from '../egress/eg
 import { isHttp } from '../routing/http-protocol.js'
 import { inboundChain } from '../inbound/inbound-chain.js'
 import { ingressChain, ingressMatches } from '../ingress/ingress-chain.js'
-import { chainMatcher, type SelectedChain } from './chain-matcher.js'
+import { chainMatcher, type ChainSelector, type SelectedChain, takenBy } from './chain-matcher.js'
 import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import { names } from '../encoding/names.js'
@@ -26,7 +26,7 @@ import {
   sharedChain,
 } from '../outbound/outbound-chain.js'
 import type { Served, ServedOutside } from '../policy-reader.js'
-import { closableFilters, needsOwnChain, sharedChainOf } from '../outbound/shared-chains.js'
+import { closableFilters, needsOwnChain, type SharedChain } from '../outbound/shared-chains.js'
 import { probeListeners } from '../inbound/probes.js'
 import { prometheusChain } from '../telemetry/prometheus.js'
 import type { ProxyView } from '../proxy-view.js'
@@ -40,6 +40,7 @@ export class ListenerTranslation {
   readonly #boundChains: MemoTable<readonly BoundChain[]>
   readonly #managers: MemoTable<Any>
   readonly #metricsListeners: MemoTable<readonly EncodedResource[]>
+  readonly #sharedSelectors = new WeakMap<OutboundPart, ChainSelector>()
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
@@ -132,20 +133,28 @@ export class ListenerTranslation {
 
   #outboundChain({ part, ref }: PartInSet<OutboundPart>, view: ProxyView): readonly SelectedChain[] {
     const { mesh, key } = view.settings
-    const shared = sharedChainOf(part)
+    const shared = view.sharedChains.of(part)
     if (shared !== undefined && !needsOwnChain(part, view)) {
       if (part.addresses.length === 0) return []
-      const { port, shard } = shared
-      const value = this.#chains.get(JSON.stringify(['shared', port, shard, key]), () =>
-        sharedChain(shared, this.#manager(port, 'closable', view)),
+      const value = this.#chains.get(`shared ${shared.key} ${key}`, () =>
+        sharedChain(shared, this.#manager(shared.port, 'closable', view)),
       )
-      return [{ value, selector: selectorOf(part, names.sharedOutboundChain(port, shard)) }]
+      return [{ value, selector: this.#sharedSelector(part, shared) }]
     }
     const hasBreakers = breakersOfOutbound(part, view.breakers.byCluster).size > 0
     const manager = (port: number): Any => this.#manager(port, hasBreakers ? 'breakers' : 'none', view)
     return this.#outboundChains.get(JSON.stringify([ref.hash, key, hasBreakers]), () =>
       outboundChains(part, mesh, manager),
     )
+  }
+
+  #sharedSelector(part: OutboundPart, { port, shard }: SharedChain): ChainSelector {
+    let selector = this.#sharedSelectors.get(part)
+    if (selector === undefined) {
+      selector = selectorOf(part, names.sharedOutboundChain(port, shard))
+      this.#sharedSelectors.set(part, (selector = { ...selector, onMatch: takenBy(selector.chain) }))
+    }
+    return selector
   }
 
   #manager(port: number, filters: keyof typeof managerFilters, { settings }: ProxyView): Any {

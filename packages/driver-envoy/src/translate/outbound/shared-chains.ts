@@ -5,8 +5,8 @@ import { FilterConfigSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/rout
 import { LuaPerRouteSchema, LuaSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/lua/v3/lua_pb.js'
 
 import { pack } from '../encoding/encode.js'
-import type { ProxyView } from '../proxy-view.js'
-import { breakersOfOutbound } from '../upstreams/breakers.js'
+import { type Breakers, breakersOfOutbound } from '../upstreams/breakers.js'
+import type { PlaintextUpstreams } from '../upstreams/plaintext.js'
 import { HTTP_CLOSING } from '../routing/filter-order.js'
 
 /**
@@ -18,6 +18,8 @@ export interface SharedChain {
   readonly port: number
   /** A hexadecimal digit of the hash of the service. */
   readonly shard: string
+  /** Port and digit. */
+  readonly key: string
 }
 
 /** Chooses the virtual host of the address that was dialled. */
@@ -28,10 +30,21 @@ export const WITHOUT_HOST = 'no-host.invalid'
 /** Ends the connection with the answer: `Connection: close` in HTTP/1.1, GOAWAY in HTTP/2. */
 const CLOSING_SCRIPT = 'function envoy_on_request(handle) handle:streamInfo():drainConnectionUponCompletion() end'
 
-/** The chain in which an address of the service may be found; undefined where it never shares one. */
-export function sharedChainOf({ id, port, rules, sharedWith }: OutboundPart): SharedChain | undefined {
-  if (rules.kind !== 'http' || sharedWith !== undefined) return undefined
-  return { port, shard: hash('sha256', id, 'hex').slice(0, 1) }
+/** Finds the shared chains of services, once for each part: hundreds of listeners with thousands of services change together. */
+export class SharedChains {
+  readonly #known = new WeakMap<OutboundPart, SharedChain>()
+
+  /** The chain in which an address of the service may be found; undefined where it never shares one. */
+  of(part: OutboundPart): SharedChain | undefined {
+    const { id, port, rules, sharedWith } = part
+    if (rules.kind !== 'http' || sharedWith !== undefined) return undefined
+    let chain = this.#known.get(part)
+    if (chain === undefined) {
+      const shard = hash('sha256', id, 'hex').slice(0, 1)
+      this.#known.set(part, (chain = { port, shard, key: `${port}|${shard}` }))
+    }
+    return chain
+  }
 }
 
 /**
@@ -40,7 +53,7 @@ export function sharedChainOf({ id, port, rules, sharedWith }: OutboundPart): Sh
  */
 export function needsOwnChain(
   part: OutboundPart,
-  { breakers, plaintext }: Pick<ProxyView, 'breakers' | 'plaintext'>,
+  { breakers, plaintext }: { readonly breakers: Breakers; readonly plaintext: PlaintextUpstreams },
 ): boolean {
   if (part.rules.kind !== 'http' || part.sharedWith !== undefined) return true
   if (breakersOfOutbound(part, breakers.byCluster).size > 0) return true

@@ -11,7 +11,7 @@ import {
   goneVirtualHost,
   withRetries,
 } from '../outbound/outbound-routes.js'
-import { needsOwnChain, type SharedChain, sharedChainOf } from '../outbound/shared-chains.js'
+import { needsOwnChain, type SharedChain } from '../outbound/shared-chains.js'
 import type { ProxyView } from '../proxy-view.js'
 
 /** Retries of a caller for called services, and the part that says so. */
@@ -34,13 +34,15 @@ export class SharedRouteTranslation {
   }
 
   translate(called: readonly PartInSet<OutboundPart>[], retries: CallerRetries, view: ProxyView): EncodedResource[] {
+    const { sharedChains } = view
+    const keyOf = (part: OutboundPart): string => sharedChains.of(part)?.key ?? ''
     const shards = groupBy(
-      called.filter(({ part }) => part.addresses.length > 0 && sharedChainOf(part) !== undefined),
-      ({ part }) => keyOf(sharedChainOf(part)),
+      called.filter(({ part }) => part.addresses.length > 0 && sharedChains.of(part) !== undefined),
+      ({ part }) => keyOf(part),
     )
-    const retired = groupBy(view.retired, (part) => keyOf(sharedChainOf(part)))
+    const retired = groupBy(view.retired, keyOf)
     return [...shards].flatMap(([key, members]) => {
-      const shared = members[0] && sharedChainOf(members[0].part)
+      const shared = members[0] && sharedChains.of(members[0].part)
       if (shared === undefined || members.every(({ part }) => needsOwnChain(part, view))) return []
       return [this.#configuration(shared, members, retired.get(key) ?? [], retries, view)]
     })
@@ -89,8 +91,4 @@ export class SharedRouteTranslation {
       return { ...encodedResource(name, value, sources), leads: true as const }
     })
   }
-}
-
-function keyOf(shared: SharedChain | undefined): string {
-  return shared === undefined ? '' : `${shared.port}|${shared.shard}`
 }
