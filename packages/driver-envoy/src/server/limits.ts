@@ -45,6 +45,8 @@ export const limits = {
   /** How long what was made for a proxy is kept after it has gone, and for how many at most. Envoy waits 30 s at most before it returns. */
   keepResourcesMs: 60_000,
   maxKeptProxies: 10_000,
+  /** How long a report of what a proxy has applied waits for its next answer; up to twice as long. */
+  lateMs: 500,
   /** Work on policies between two looks at the network. */
   turnMs: 10,
 } as const

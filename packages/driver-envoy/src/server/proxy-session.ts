@@ -233,6 +233,11 @@ export class ProxySession<Request extends AnyRequest> {
     })
   }
 
+  /** True if a {@link report} would soon be followed by another, with the next answer of the proxy. A refusal does not wait for that. */
+  get goesOn(): boolean {
+    return !this.#tracker.isUrgent && !this.#state.hasRefusals && (this.#state.awaitsAnswer || this.mayBeDue)
+  }
+
   /** True if a {@link report} should not wait for an answer of the proxy. */
   get reportIsUrgent(): boolean {
     return this.#tracker.isUrgent

@@ -86,6 +86,11 @@ export class PushSchedule {
     return false
   }
 
+  get hasRefusals(): boolean {
+    for (const [, typeState] of this.#entries) if (typeState.hasRefusals) return true
+    return false
+  }
+
   /** The next draft in order. The caller marks it as sent. */
   next(): ScheduledDraft | undefined {
     for (const [type, typeState] of this.#entries) {

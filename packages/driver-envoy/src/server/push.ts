@@ -56,6 +56,8 @@ export interface StreamState<Request> {
   readonly awaitsAnswer: boolean
   /** True if everything that the proxy requested is acknowledged and nothing is refused. */
   readonly settled: boolean
+  /** True if the proxy refuses something that it should have. */
+  readonly hasRefusals: boolean
   /** Names that were asked for one by one, over all types. */
   readonly subscribedNames: number
 }

@@ -101,6 +101,10 @@ export abstract class VariantState<
     return this.schedule.settled
   }
 
+  get hasRefusals(): boolean {
+    return this.schedule.hasRefusals
+  }
+
   get subscribedNames(): number {
     return this.schedule.subscribedNames
   }

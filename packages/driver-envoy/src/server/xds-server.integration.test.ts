@@ -197,6 +197,55 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       for (const stage of ['translateMs', 'encodeMs', 'sendMs', 'bytes'] as const) expect(sum(stage)).toBeGreaterThan(0)
     })
 
+    describe('that takes several responses', () => {
+      /** A proxy has everything, and is sent a changed cluster and listener; it has acknowledged the cluster. */
+      async function acknowledgesCluster() {
+        const first = { cluster: { a: '1' }, listener: { l: '1' } }
+        host.publish(uuid, first)
+        const stream = admitted().delta()
+        const acknowledge = async (type: XdsType): Promise<void> => {
+          const { typeUrl, nonce } = await stream.next()
+          expect(typeUrl).toBe(typeUrls[type])
+          stream.send({ typeUrl, responseNonce: nonce })
+        }
+        for (const type of ['cluster', 'listener'] as const) {
+          stream.send({ typeUrl: typeUrls[type] })
+          await acknowledge(type)
+        }
+        await until(() => host.reports.at(-1)?.complete === true)
+        const before = host.reports.length
+        const changed = { cluster: { a: '2' }, listener: { l: '2' } }
+        const revision = host.publish(uuid, changed)
+        await acknowledge('cluster')
+        return { acknowledge, changed, revision, stream, reports: () => host.reports.slice(before) }
+      }
+
+      it('is reported once, with the last answer', async () => {
+        const { acknowledge, revision, reports } = await acknowledgesCluster()
+        await acknowledge('listener')
+        await until(() => reports().some(({ complete }) => complete))
+        expect(reports()).toMatchObject([{ revision, complete: true, parts: [{ state: 'applied' }] }])
+      })
+
+      it('is reported after a while where the last answer is missing', async () => {
+        const { revision, reports } = await acknowledgesCluster()
+        await until(() => reports().length > 0)
+        expect(reports()).toMatchObject([{ revision, complete: false, parts: [{ state: 'applied' }] }])
+      })
+
+      it('is reported before another policy takes its place', async () => {
+        const { acknowledge, changed, revision, reports, stream } = await acknowledgesCluster()
+        const { typeUrl, nonce } = await stream.next()
+        const next = host.publish(uuid, { ...changed, listener: { l: '3' } })
+        await until(() => reports().length > 0)
+        stream.send({ typeUrl, responseNonce: nonce })
+        await acknowledge('listener')
+        await until(() => reports().some(({ complete }) => complete))
+        expect(reports()[0]).toMatchObject({ revision, complete: false, parts: [{ state: 'applied' }] })
+        expect(reports().at(-1)).toMatchObject({ revision: next, complete: true })
+      })
+    })
+
     it('is everything, over the state of the world', async () => {
       host.publish(uuid, state)
       const stream = admitted().sotw()

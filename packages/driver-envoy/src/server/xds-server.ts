@@ -19,11 +19,11 @@ import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from '.
 import { StreamRegistry } from './stream-registry.js'
 import type { RefusalTracer, ResourceDiffer, ResourceTranslator } from './translator-port.js'
 import { TrustRoots } from './trust-roots.js'
-import { TurnQueue } from './turn-queue.js'
+import { ReportQueue } from './report-queue.js'
 import { WriteQueue } from './write-queue.js'
 import { WriteWatch } from './write-watch.js'
 import { XdsMetrics } from './xds-metrics.js'
-import { type Reporter, type StreamPorts, XdsStream } from './xds-stream.js'
+import { type StreamPorts, XdsStream } from './xds-stream.js'
 import { pushOrder } from './xds-types.js'
 
 /** What the server uses of the controller's context. */
@@ -121,7 +121,7 @@ export class XdsServer {
       trace,
       prepared: new PreparedResponses(),
       writeQueue: new WriteQueue({ maxInFlight: limits.maxWritesInFlight, turnMs: limits.turnMs }),
-      reports: new TurnQueue<Reporter>({ work: (stream) => stream.report(), turnMs: limits.turnMs }),
+      reports: new ReportQueue(limits),
       writes: new WriteWatch(limits),
       streams: this.streams,
       connections: this.#connections,

@@ -23,20 +23,14 @@ import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
 import type { AnyRequest, Protocol } from './protocols.js'
 import type { ProxyConnections } from './proxy-connections.js'
 import { ProxySession, type StreamScope } from './proxy-session.js'
+import type { Reporter, ReportQueue } from './report-queue.js'
 import { ResponseWriter, type ResponseWriterPorts } from './response-writer.js'
 import type { OutgoingResponse } from './service-definitions.js'
 import type { StreamRegistry } from './stream-registry.js'
 import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
 import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import type { TrustRoots } from './trust-roots.js'
-import type { TurnQueue } from './turn-queue.js'
 import type { XdsMetrics } from './xds-metrics.js'
-
-/** A stream that may have something to report. */
-export interface Reporter {
-  /** Must not throw. */
-  report(): void
-}
 
 /** What all streams of a server share. */
 export interface StreamPorts extends PolicyFollowerPorts, ResponseWriterPorts {
@@ -48,7 +42,7 @@ export interface StreamPorts extends PolicyFollowerPorts, ResponseWriterPorts {
   readonly roots: TrustRoots
   readonly diff: ResourceDiffer
   readonly trace: RefusalTracer
-  readonly reports: TurnQueue<Reporter>
+  readonly reports: ReportQueue
   readonly endpointUpdates: Pick<EndpointUpdates, 'subscribe' | 'unsubscribe' | 'generation'>
   readonly streams: StreamRegistry
   readonly connections: Pick<ProxyConnections, 'establish' | 'arrived' | 'cut' | 'condemn' | 'isCondemned'>
@@ -242,8 +236,10 @@ export class XdsStream<Request extends AnyRequest> {
       const isAnswer = this.#attempt(proxy, () => session.receive(request))
       identity.begin(session.hasKey)
       // First requests come one after the other, and each has something sent.
-      if (isAnswer === true || !session.mayBeDue) reports.add(reporter)
-      else this.#isRequested = true
+      if (isAnswer !== true && session.mayBeDue) this.#isRequested = true
+      // Most answers are followed by another response, and its answer has more to tell.
+      else if (session.goesOn) reports.addLater(reporter)
+      else reports.add(reporter)
       writer.notify()
     })
     this.#call.once('end', () => this.#end({ code: status.OK, details: '' }, false))
@@ -279,6 +275,8 @@ export class XdsStream<Request extends AnyRequest> {
     credentials: CredentialFollower,
   ): Promise<void> {
     for await (const update of updates) {
+      // The host must know what the proxy has applied of the policy before: it closes a port whose next rules are refused if that had let in more.
+      if (this.#reporter !== undefined) this.#ports.reports.flush(this.#reporter)
       const failure = await session.applyPolicy(update)
       if (!this.#over.signal.aborted) this.#subscribe(session.resources?.endpoints)
       // An update may have come before the stream could hear of it.
@@ -338,6 +336,7 @@ export class XdsStream<Request extends AnyRequest> {
   /** Nothing is due at the moment. */
   #rest(session: ProxySession<Request>, writer: ResponseWriter, sent: boolean): void {
     this.#sendLater(session, writer)
+    if (this.#reporter !== undefined && !session.awaitsAnswer) this.#ports.reports.addIfLater(this.#reporter)
     const isNews = this.#isNews
     this.#isNews = false
     const isRequested = this.#isRequested && !session.awaitsAnswer
