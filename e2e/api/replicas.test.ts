@@ -175,11 +175,11 @@ describe('two controllers and two injectors', () => {
     const { told, close } = await listen()
     try {
       expect(told).toHaveLength(2)
-      // Clusters, endpoints, listeners, routes and the secret.
+      // Clusters, endpoints, listeners, connection managers, routes and the secret.
       const types = (resources: Told): number => new Set([...resources.keys()].map((key) => key.split(' ')[0])).size
       await eventually(
         () => told.map(types),
-        (counts) => counts.every((count) => count === 5),
+        (counts) => counts.every((count) => count === 6),
       )
       // Each controller issues its own leaf; see below.
       const policies = (): readonly object[] =>

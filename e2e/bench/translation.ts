@@ -98,7 +98,7 @@ type Resources = ReturnType<Translator['translate']>
 
 function changedResources(before: Resources, after: Resources): number {
   let changed = 0
-  for (const type of ['cluster', 'endpoints', 'listener', 'route'] as const) {
+  for (const type of ['cluster', 'endpoints', 'listener', 'extension', 'route'] as const) {
     for (const { name, version } of after.types[type])
       if (before.types[type].get(name)?.version !== version) changed += 1
     for (const { name } of before.types[type]) if (after.types[type].get(name) === undefined) changed += 1

@@ -12,7 +12,7 @@ import { envoyBinary } from './support/mesh.js'
 import { type Json, writeXdsFiles } from './support/xds-files.js'
 
 const noSecrets = { chain: '', privateKey: '', roots: '' }
-const nothing = { cluster: {}, endpoints: {}, listener: {}, route: {}, callers: {} }
+const nothing = { cluster: {}, endpoints: {}, listener: {}, extension: {}, route: {}, callers: {} }
 const limitMs = 20_000
 
 /** File from which an Envoy with that bootstrap configuration reads its clusters. */

@@ -9,7 +9,7 @@ import {
 
 import { type Status, StatusSchema } from '@osm-ts/envoy-api/google/rpc/status_pb.js'
 
-import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SECRET } from '../../bench/references.js'
+import { CLUSTER, ENDPOINTS, EXTENSION, LISTENER, ReferenceReader, ROUTES, SECRET } from '../../bench/references.js'
 
 /** What a simulated proxy connects with. */
 export interface AdsClientOptions {
@@ -36,7 +36,7 @@ export interface AdsClientOptions {
 /**
  * A proxy as the control plane sees one: subscribes in the order in which Envoy does, over delta ADS, and acknowledges everything that it is not told to refuse.
  *
- * It decodes listeners to learn the names of route configurations, and nothing else.
+ * It decodes listeners and extensions to learn the names of extensions and route configurations, and nothing else.
  */
 export class AdsClient {
   readonly #options: AdsClientOptions
@@ -44,6 +44,7 @@ export class AdsClient {
   readonly #stream: ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
   readonly #references = new ReferenceReader()
   readonly #endpoints = new Set<string>()
+  readonly #extensions = new Set<string>()
   readonly #routes = new Set<string>()
   #first = true
 
@@ -100,11 +101,20 @@ export class AdsClient {
         this.#endpoints,
         names.filter((name) => !name.endsWith('|local')),
       )
-    if (response.typeUrl === LISTENER) {
-      const routes = response.resources.flatMap(({ resource }) =>
-        resource === undefined ? [] : this.#references.of(LISTENER, resource.value).routes,
+    if (response.typeUrl === LISTENER || response.typeUrl === EXTENSION) {
+      const references = response.resources.flatMap(({ resource }) =>
+        resource === undefined ? [] : [this.#references.of(response.typeUrl, resource.value)],
       )
-      this.#subscribe(ROUTES, this.#routes, routes)
+      this.#subscribe(
+        EXTENSION,
+        this.#extensions,
+        references.flatMap(({ extensions }) => extensions),
+      )
+      this.#subscribe(
+        ROUTES,
+        this.#routes,
+        references.flatMap(({ routes }) => routes),
+      )
     }
     this.#options.onAcknowledged?.()
   }

@@ -15,7 +15,7 @@ import {
 } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
 import { grpcFrame, GrpcFrames } from './grpc-frames.js'
-import { CLUSTER, ENDPOINTS, LISTENER, type ReferenceReader, ROUTES, SECRET } from '../references.js'
+import { CLUSTER, ENDPOINTS, EXTENSION, LISTENER, type ReferenceReader, ROUTES, SECRET } from '../references.js'
 
 /** What a simulated proxy connects with. */
 export interface ProxyOptions {
@@ -41,8 +41,8 @@ const WINDOW = 16 * 1024 * 1024
 /**
  * A proxy as the control plane sees one, on HTTP/2 without a gRPC library, so that thousands of them leave the machine to the server.
  *
- * It asks as Envoy does: for clusters; for the endpoints and secrets of clusters that came; when those are there, for listeners; and for the secrets
- * and routes of these. Everything is acknowledged, nothing applied.
+ * It asks as Envoy does: for clusters; for the endpoints and secrets of clusters that came; when those are there, for listeners; for the secrets,
+ * extensions and routes of these; and for the routes of extensions. Everything is acknowledged, nothing applied.
  */
 export class SimulatedProxy {
   readonly #options: ProxyOptions
@@ -126,8 +126,9 @@ export class SimulatedProxy {
     if (typeUrl === CLUSTER) this.#leave(ENDPOINTS, removedResources)
     for (const { resource } of resources) {
       if (resource === undefined) continue
-      const { endpoints, routes, secrets } = this.#options.references.of(typeUrl, resource.value)
+      const { endpoints, extensions, routes, secrets } = this.#options.references.of(typeUrl, resource.value)
       this.#ask(ENDPOINTS, endpoints)
+      this.#ask(EXTENSION, extensions)
       this.#ask(SECRET, secrets)
       this.#ask(ROUTES, routes)
     }

@@ -6,7 +6,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 /** Resources in protobuf JSON, by type and name. */
 export type ResourceJson = Readonly<
-  Record<'cluster' | 'endpoints' | 'listener' | 'route' | 'callers', Readonly<Record<string, Json>>>
+  Record<'cluster' | 'endpoints' | 'listener' | 'extension' | 'route' | 'callers', Readonly<Record<string, Json>>>
 >
 
 /** Certificates that resources ask for. */
@@ -20,6 +20,7 @@ const typeUrls = {
   cluster: 'envoy.config.cluster.v3.Cluster',
   endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
   listener: 'envoy.config.listener.v3.Listener',
+  extension: 'envoy.config.core.v3.TypedExtensionConfig',
   route: 'envoy.config.route.v3.RouteConfiguration',
   secret: 'envoy.extensions.transport_sockets.tls.v3.Secret',
 } as const
@@ -38,7 +39,7 @@ export function writeXdsFiles(folder: string, resources: ResourceJson, secrets: 
     return path
   }
   const source = (path: string): Json => ({ pathConfigSource: { path }, resourceApiVersion: 'V3' })
-  const one = (type: 'endpoints' | 'route', name: unknown): Json => {
+  const one = (type: 'endpoints' | 'extension' | 'route', name: unknown): Json => {
     const resource = resources[type][String(name)]
     if (resource === undefined) throw new Error(`${type} ${String(name)} is asked for and does not exist`)
     return source(write(type, [redirected(resource)]))
@@ -49,6 +50,8 @@ export function writeXdsFiles(folder: string, resources: ResourceJson, secrets: 
     Object.fromEntries(
       Object.entries(value).map(([member, inner]): [string, unknown] => {
         if (member === 'edsConfig') return [member, one('endpoints', cluster)]
+        if (member === 'configDiscovery' && isObject(inner))
+          return [member, { ...inner, configSource: one('extension', value.name) }]
         if (member === 'sdsConfig') return [member, secret(value.name)]
         if (member === 'configSource' && 'routeConfigName' in value)
           return [member, one('route', value.routeConfigName)]

@@ -21,6 +21,7 @@ export function resourcesAsJson({
     cluster: print('cluster'),
     endpoints: print('endpoints'),
     listener: print('listener'),
+    extension: print('extension'),
     route: print('route'),
     callers: print('callers'),
   }

@@ -6,6 +6,7 @@ import type { Judge, StandIn, StandInSession } from '@osm-ts/driver-testkit'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { TypedExtensionConfigSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/extension_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import type { DeltaDiscoveryResponse } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
@@ -19,6 +20,7 @@ const schemas = {
   cluster: ClusterSchema,
   endpoints: ClusterLoadAssignmentSchema,
   listener: ListenerSchema,
+  extension: TypedExtensionConfigSchema,
   route: RouteConfigurationSchema,
   secret: SecretSchema,
 } as const
@@ -29,11 +31,16 @@ const none: Resources = {
   cluster: new Map(),
   endpoints: new Map(),
   listener: new Map(),
+  extension: new Map(),
   route: new Map(),
   secret: new Map(),
 }
 
-/** Speaks the delta form of ADS as Envoy does: subscribes to what its clusters and listeners refer to, and answers every response. */
+/** Types whose resources are requested by name, what names others first. */
+const namedTypes = ['endpoints', 'extension', 'route', 'secret'] as const
+type NamedType = (typeof namedTypes)[number]
+
+/** Speaks the delta form of ADS as Envoy does: subscribes to what its clusters, listeners and extensions refer to, and answers every response. */
 export const standIn: StandIn = {
   connect: async ({ port, roots, credential, signal }, judge) =>
     new Session({ port, roots, credential }, judge, signal),
@@ -47,8 +54,9 @@ class Session implements StandInSession {
   readonly #stream: ReturnType<XdsClient['delta']>
   readonly #judge: Judge
   readonly #registry: Registry = messageRegistry()
-  readonly #asked: Record<'endpoints' | 'route' | 'secret', Set<string>> = {
+  readonly #asked: Record<NamedType, Set<string>> = {
     endpoints: new Set(),
+    extension: new Set(),
     route: new Set(),
     secret: new Set(),
   }
@@ -112,7 +120,7 @@ class Session implements StandInSession {
   /** As Envoy does, before it answers. */
   #subscribe(): void {
     const wanted = wantedBy(this.#resources)
-    for (const type of ['endpoints', 'route', 'secret'] as const) {
+    for (const type of namedTypes) {
       const asked = this.#asked[type]
       const subscribe = [...wanted[type]].filter((name) => !asked.has(name))
       const unsubscribe = [...asked].filter((name) => !wanted[type].has(name))
@@ -127,21 +135,30 @@ class Session implements StandInSession {
     }
   }
 
-  #forget(type: 'endpoints' | 'route' | 'secret', name: string): void {
+  #forget(type: NamedType, name: string): void {
     const left = new Map(this.#resources[type])
     left.delete(name)
     this.#resources = { ...this.#resources, [type]: left }
   }
 }
 
-/** Names that clusters and listeners refer to. */
-function wantedBy({ cluster, listener }: Resources): Record<'endpoints' | 'route' | 'secret', Set<string>> {
-  const wanted = { endpoints: new Set<string>(), route: new Set<string>(), secret: new Set<string>() }
+/** Names that clusters, listeners and the extensions of these refer to. */
+function wantedBy({ cluster, listener, extension }: Resources): Record<NamedType, Set<string>> {
+  const wanted = {
+    endpoints: new Set<string>(),
+    extension: new Set<string>(),
+    route: new Set<string>(),
+    secret: new Set<string>(),
+  }
   for (const [name, value] of cluster) {
     const { type, edsClusterConfig } = value as { type?: string; edsClusterConfig?: { serviceName?: string } }
     if (type === 'EDS') wanted.endpoints.add(edsClusterConfig?.serviceName ?? name)
   }
-  visit([...cluster.values(), ...listener.values()], (member) => {
+  visit([...listener.values()], ({ configDiscovery, name }) => {
+    if (configDiscovery !== undefined && typeof name === 'string') wanted.extension.add(name)
+  })
+  const extensions = [...extension].flatMap(([name, value]) => (wanted.extension.has(name) ? [value] : []))
+  visit([...cluster.values(), ...listener.values(), ...extensions], (member) => {
     const { rds, sdsConfig, name } = member
     if (typeof rds === 'object') wanted.route.add((rds as { routeConfigName: string }).routeConfigName)
     if (sdsConfig !== undefined && typeof name === 'string') wanted.secret.add(name)

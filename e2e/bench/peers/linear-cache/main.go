@@ -17,6 +17,7 @@ import (
 	"time"
 
 	cluster "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpoint "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listener "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -105,7 +106,7 @@ func (p *peers) do(told command) (answer, error) {
 // load gives proxies of one workload what they are to be sent.
 func (p *peers) load(told command) error {
 	own := &workload{caches: map[string]*cache.LinearCache{}}
-	for _, typeURL := range []string{resources.ClusterType, resources.ListenerType, resources.RouteType, resources.SecretType} {
+	for _, typeURL := range []string{resources.ClusterType, resources.ListenerType, resources.ExtensionConfigType, resources.RouteType, resources.SecretType} {
 		own.caches[typeURL] = cache.NewLinearCache(typeURL)
 	}
 	if err := p.put(own, told.Messages); err != nil {
@@ -159,6 +160,8 @@ func newResource(typeURL string) (proto.Message, error) {
 		return &endpoint.ClusterLoadAssignment{}, nil
 	case resources.ListenerType:
 		return &listener.Listener{}, nil
+	case resources.ExtensionConfigType:
+		return &core.TypedExtensionConfig{}, nil
 	case resources.RouteType:
 		return &route.RouteConfiguration{}, nil
 	case resources.SecretType:

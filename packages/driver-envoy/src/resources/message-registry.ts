@@ -1,6 +1,7 @@
 import { createRegistry, type Registry } from '@bufbuild/protobuf'
 import { file_google_protobuf_wrappers } from '@bufbuild/protobuf/wkt'
 import { file_envoy_config_cluster_v3_cluster } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import { file_envoy_config_core_v3_extension } from '@osm-ts/envoy-api/envoy/config/core/v3/extension_pb.js'
 import { file_envoy_config_endpoint_v3_endpoint } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { file_envoy_config_listener_v3_listener } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { file_envoy_config_route_v3_route_components } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
@@ -52,6 +53,7 @@ import { file_xds_type_matcher_v3_ip } from '@osm-ts/envoy-api/xds/type/matcher/
 export function messageRegistry(): Registry {
   return createRegistry(
     file_envoy_config_cluster_v3_cluster,
+    file_envoy_config_core_v3_extension,
     file_envoy_config_endpoint_v3_endpoint,
     file_envoy_config_listener_v3_listener,
     file_envoy_config_route_v3_route,

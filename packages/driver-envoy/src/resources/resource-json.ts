@@ -2,6 +2,7 @@ import { type DescMessage, fromBinary, type JsonValue, type Registry, toJson } f
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { TypedExtensionConfigSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/extension_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
@@ -15,6 +16,7 @@ const resourceSchemas: Readonly<Record<ShownType, DescMessage>> = {
   cluster: ClusterSchema,
   endpoints: ClusterLoadAssignmentSchema,
   listener: ListenerSchema,
+  extension: TypedExtensionConfigSchema,
   route: RouteConfigurationSchema,
   callers: SecretSchema,
 }

@@ -2,7 +2,7 @@ import type { PartRef } from '@osm-ts/driver-api/policy'
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 /** The xDS types that translation produces. Secrets are not among them: they come from credential streams, never from policy. */
-export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'route'
+export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'extension' | 'route'
 
 /** One xDS resource, encoded once and shared by every stream that needs it. */
 export interface EncodedResource {

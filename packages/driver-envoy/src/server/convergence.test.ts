@@ -11,7 +11,7 @@ import { drain } from '../../test/xds/streams.js'
 import type { ProxyResources, TranslatedType } from '../resources/types.js'
 import type { Push, StreamState } from './push.js'
 
-const translated = ['cluster', 'endpoints', 'listener', 'route'] as const
+const translated = ['cluster', 'endpoints', 'listener', 'extension', 'route'] as const
 
 type Action =
   | { readonly kind: 'update'; readonly state: State }
@@ -119,11 +119,19 @@ function states(withBad: boolean): fc.Arbitrary<State> {
       const some = (names: readonly string[]) => names.filter(() => picks.next().value === true)
       const fill = (names: readonly string[], suffix: () => string = () => '') =>
         Object.fromEntries(names.map((name) => [name, `${next()}${suffix()}`]))
+      // The name of an extension says what is in it, which never changes.
+      const extension = Object.fromEntries(
+        ['xa', 'xb', 'xc'].map((kind) => {
+          const [content, named] = [next(), some(routes)]
+          return [[kind, content, ...named].join('-'), `${content}@${named.join()}`]
+        }),
+      )
       return {
         cluster: fill(clusters),
         endpoints: fill(clusters),
         route: fill(routes, () => `@${some(clusters).join()}`),
-        listener: fill(listeners, () => `@${some(routes).join()}`),
+        extension,
+        listener: fill(listeners, () => `@${[...some(routes), ...some(Object.keys(extension))].join()}`),
       }
     })
 }
@@ -149,15 +157,22 @@ function changed(state: State): State {
     cluster: rewrite(state.cluster),
     endpoints: rewrite(state.endpoints),
     listener: rewrite(state.listener),
+    extension: state.extension ?? {},
     route: rewrite(state.route),
   }
 }
 
-/** What a proxy in rest has to have: only routes that a listener names are requested. */
+/** What a proxy in rest has to have: only extensions and routes that something names are requested. */
 function expected(state: State, proxy: ModelProxy): Record<TranslatedType, Readonly<Record<string, string>>> {
-  const wanted = proxy.wants('route') ?? []
-  const route = Object.fromEntries(Object.entries(state.route ?? {}).filter(([name]) => wanted.includes(name)))
-  return { cluster: state.cluster ?? {}, endpoints: state.endpoints ?? {}, listener: state.listener ?? {}, route }
+  const requested = (type: 'extension' | 'route') =>
+    Object.fromEntries(Object.entries(state[type] ?? {}).filter(([name]) => proxy.wants(type)?.includes(name)))
+  return {
+    cluster: state.cluster ?? {},
+    endpoints: state.endpoints ?? {},
+    listener: state.listener ?? {},
+    extension: requested('extension'),
+    route: requested('route'),
+  }
 }
 
 const variants = ['delta', 'sotw'] as const

@@ -6,7 +6,7 @@ import { resourceJson } from '../resources/resource-json.js'
 import type { TranslatedType } from '../resources/types.js'
 import type { LiveStream, StreamRegistry } from './stream-registry.js'
 
-const translatedTypes: readonly TranslatedType[] = ['cluster', 'endpoints', 'listener', 'route']
+const translatedTypes: readonly TranslatedType[] = ['cluster', 'endpoints', 'listener', 'extension', 'route']
 
 /**
  * Debug pages of the driver: `/debug/proxy` lists the proxies of this replica (`?uuid=` shows one, `&cfg` its resources, `&identity=` tells

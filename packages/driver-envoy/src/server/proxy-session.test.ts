@@ -68,6 +68,7 @@ const translator: ResourceTranslator = {
         cluster: setOf({}),
         endpoints: setOf({}),
         listener: one('inbound', `epoch ${epochs?.get(binding.id) ?? 'none'}`),
+        extension: setOf({}),
         route: one('rds-inbound.80', `rules ${binding.part}`),
       },
       endpoints: { current: setOf({}) },

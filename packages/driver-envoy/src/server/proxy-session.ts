@@ -12,6 +12,7 @@ import {
   type ProxyResources,
   type ResourceSet,
   SERVICE_CERT_SECRET,
+  type TranslatedType,
 } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
 import { resourcesNamedBy } from './named-resources.js'
@@ -367,7 +368,8 @@ export class ProxySession<Request extends AnyRequest> {
     const seconds = record === undefined ? 0 : (this.#options.now() - record.sentAt) / 1000
     this.#options.metrics.acknowledged(type, kind === 'ack', seconds)
     if (kind === 'ack') return
-    if (type === 'endpoints') this.#tracker.doubt(this.#sourcesOf(outcome.refused))
+    // Both may be made of parts that came with earlier steps.
+    if (type === 'endpoints' || type === 'extension') this.#tracker.doubt(this.#sourcesOf(type, outcome.refused))
     // A refusal of a secret may quote it.
     const message = type === 'secret' ? 'withheld' : redact(outcome.error.message)
     const isCertain = outcome.refused.includes(SERVICE_CERT_SECRET)
@@ -379,8 +381,8 @@ export class ProxySession<Request extends AnyRequest> {
     )
   }
 
-  #sourcesOf(refused: readonly string[]): readonly PartRef[] {
-    return refused.flatMap((name) => this.resources?.types.endpoints.get(name)?.sources ?? [])
+  #sourcesOf(type: TranslatedType, refused: readonly string[]): readonly PartRef[] {
+    return refused.flatMap((name) => this.resources?.types[type].get(name)?.sources ?? [])
   }
 
   #who(): Readonly<Record<string, unknown>> {

@@ -27,7 +27,8 @@ export interface VariantRules {
 
 /**
  * Decides which type is pushed next, so that a proxy never has a reference to something it does not have yet, or no longer has: clusters with their
- * endpoints, then routes of chains that stay, then listeners, then other routes, and what is gone last.
+ * endpoints, then routes of chains that stay, then listeners, then other routes, and what is gone last. Extensions wait for nothing: their content
+ * never changes under a name, so they are sent when a listener that came has made the proxy request them.
  */
 export class PushSchedule {
   readonly #typeStates: ReadonlyMap<XdsType, TypeState>
@@ -116,6 +117,10 @@ export class PushSchedule {
       const secrets = list.splice(first)
       list.push(...secrets.filter(({ resource }) => resource.sources.length > 0))
     }
+    // An extension that has not arrived may name routes which are requested only then.
+    const routes = this.#typeStates.get('route')
+    if (routes?.opened === true && this.#mayUse('extension'))
+      for (const resource of routes.desired ?? []) if (!routes.subscription.has(resource.name)) list.push({ resource })
     return list
   }
 
@@ -135,14 +140,29 @@ export class PushSchedule {
   }
 
   /**
-   * Endpoints, routes and secrets are requested as clusters and listeners need them, and before those are acknowledged. So once those are, what was
-   * never requested is not needed.
+   * Endpoints, extensions, routes and secrets are requested as clusters, listeners and extensions need them, and before those are acknowledged. So once
+   * those are, what was never requested is not needed.
    */
   #matters(type: XdsType): boolean {
     if (this.#typeStates.get(type)?.opened === true) return true
-    if (type === 'secret') return false
-    const parent = type === 'endpoints' ? 'cluster' : type === 'route' ? 'listener' : undefined
-    const typeState = parent === undefined ? undefined : this.#typeStates.get(parent)
+    switch (type) {
+      case 'cluster':
+      case 'listener':
+        return true
+      case 'endpoints':
+        return this.#mayName('cluster')
+      case 'extension':
+        return this.#mayName('listener')
+      case 'route':
+        return this.#mayName('listener') || this.#mayUse('extension')
+      case 'secret':
+        return false
+    }
+  }
+
+  /** True if resources of the type may still make the proxy request what they name. */
+  #mayName(type: XdsType): boolean {
+    const typeState = this.#typeStates.get(type)
     return typeState === undefined || !typeState.opened || typeState.unsettled(false)
   }
 
@@ -208,23 +228,29 @@ export class PushSchedule {
     return this.#typeStates.get(type)?.unsettled(this.#tellsRemovals(type)) === true
   }
 
+  /**
+   * Extensions that are gone are never named. Envoy acknowledges a listener before it uses it, so only Envoy knows when the last filter chain with an
+   * extension has ended, and gives the extension up then. Without it, the chain would close each new connection.
+   */
   #tellsRemovals(type: XdsType): boolean {
-    return this.isFullState(type) || this.#rules.namesRemovals
+    return type !== 'extension' && (this.isFullState(type) || this.#rules.namesRemovals)
   }
 
   /**
-   * A listener is removed together with its replacement, because the new one may listen on the same address. A cluster stays while a listener or
-   * route may still send to it, which includes one that was refused: its last good version is in force.
+   * A listener is removed together with its replacement, because the new one may listen on the same address. A cluster stays while a listener,
+   * extension or route may still send to it, which includes one that was refused: its last good version is in force.
    */
   #mayRemove(type: XdsType): boolean {
     switch (type) {
       case 'listener':
         return true
+      case 'extension':
+        return false
       case 'secret':
       case 'route':
-        return !this.#mayUse('listener')
+        return !this.#mayUse('listener') && !this.#mayUse('extension')
       case 'cluster':
-        return !this.#mayUse('listener') && !this.#mayUse('route')
+        return !this.#mayUse('listener') && !this.#mayUse('extension') && !this.#mayUse('route')
       case 'endpoints':
         return !this.#isDue('cluster')
     }

@@ -167,12 +167,14 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       cluster: { a: '1', b: '1' },
       endpoints: { a: '1', b: '1' },
       listener: { l: '1' },
+      extension: { x: '1' },
       route: { r: '1' },
     }
     const ask: readonly (readonly [XdsType, readonly string[]])[] = [
       ['cluster', []],
       ['endpoints', ['a', 'b']],
       ['listener', []],
+      ['extension', ['x']],
       ['route', ['r']],
     ]
 

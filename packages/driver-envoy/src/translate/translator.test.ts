@@ -30,7 +30,7 @@ function translate(policy: ProxyPolicy, translator = new Translator()): ProxyRes
   return translator.translate(policy.proxy, lookupIn(policy), 1)
 }
 
-const types = ['cluster', 'endpoints', 'listener', 'route'] as const satisfies readonly TranslatedType[]
+const types = ['cluster', 'endpoints', 'listener', 'extension', 'route'] as const satisfies readonly TranslatedType[]
 
 function versions(resources: ProxyResources): Readonly<Record<string, string>> {
   return Object.fromEntries(types.map((type) => [type, resources.types[type].version]))

@@ -13,6 +13,7 @@ import { FragmentCache } from './encoding/fragments.js'
 import { type Lease, Memo } from './encoding/memo.js'
 import { PolicyReader, replicaPolicy, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
+import { SharedManagerTranslation } from './outbound/shared-managers.js'
 import { RouteTranslation } from './routing/route-sets.js'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './settings.js'
 import { egressGatewayRoutesOf } from './egress/egress-gateway-routes.js'
@@ -35,7 +36,8 @@ export class Translator {
   readonly #clusters = new ClusterTranslation(this.#memo)
   readonly #credentials = new CredentialTranslation(this.#memo)
   readonly #endpoints = new EndpointTranslation(this.#memo)
-  readonly #listeners = new ListenerTranslation(this.#memo)
+  readonly #managers = new SharedManagerTranslation(this.#memo)
+  readonly #listeners = new ListenerTranslation(this.#memo, this.#managers)
   readonly #routes = new RouteTranslation(this.#memo)
   readonly #sharedChains = new SharedChains()
   readonly #frames = this.#memo.table<FrameResources>()
@@ -135,6 +137,7 @@ export class Translator {
         types: {
           cluster: this.#clusters.translate(view),
           listener: this.#listeners.translate(view),
+          extension: this.#managers.translate(view),
           route: this.#routes.translate(view),
         },
         callers: this.#callers.translate(view),

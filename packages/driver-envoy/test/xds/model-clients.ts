@@ -5,7 +5,7 @@ import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/requ
 import type { ModelProxy } from './model-proxy.js'
 import { delta, deltaState, sotw, stateOfTheWorld } from './streams.js'
 
-const types: readonly TranslatedType[] = ['cluster', 'endpoints', 'listener', 'route']
+const types: readonly TranslatedType[] = ['cluster', 'endpoints', 'listener', 'extension', 'route']
 
 /** The protocol half of the model: what it says on its stream. It survives streams, as the proxy does. */
 export interface ModelClient {
@@ -50,7 +50,8 @@ export class DeltaClient implements ModelClient {
     }
     // What the change refers to is requested before the change is acknowledged.
     if (push.type === 'cluster') this.#subscribe('endpoints')
-    if (push.type === 'listener') this.#subscribe('route')
+    if (push.type === 'listener') this.#subscribe('extension')
+    if (push.type === 'listener' || push.type === 'extension') this.#subscribe('route')
     this.outbox.push(
       delta(push.type, {
         responseNonce: push.nonce,
@@ -117,7 +118,8 @@ export class StateOfTheWorldClient implements ModelClient {
     const message = this.#proxy.apply(push.type, push, fullState)
     if (message === undefined) this.#versions.set(push.type, push.version)
     if (push.type === 'cluster') this.#subscribe('endpoints')
-    if (push.type === 'listener') this.#subscribe('route')
+    if (push.type === 'listener') this.#subscribe('extension')
+    if (push.type === 'listener' || push.type === 'extension') this.#subscribe('route')
     this.#nonces.set(push.type, push.nonce)
     this.#say(push.type, message)
   }

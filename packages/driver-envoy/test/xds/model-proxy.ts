@@ -12,6 +12,9 @@ interface Copy {
 
 const isBad = (content: string) => content.includes('bad')
 
+/** What extensions are named by in contents that refer to them; other names are those of clusters or routes. */
+const EXTENSION_PREFIX = 'x'
+
 /** Names that a content refers to: `@a,b` at its end. */
 export const referencesOf = (content: string): readonly string[] => {
   const list = content.split('@')[1] ?? ''
@@ -19,14 +22,16 @@ export const referencesOf = (content: string): readonly string[] => {
 }
 
 /**
- * What Envoy does with the resources that it is sent, as far as a control plane can tell: it requests the endpoints of each cluster and for the routes
- * of each listener, uses a changed cluster only when its endpoints have come again, applies the good part of a refused response, and keeps the rest.
+ * What Envoy does with the resources that it is sent, as far as a control plane can tell: it requests the endpoints of each cluster, the extensions of each
+ * listener, and the routes of both, uses a changed cluster only when its endpoints have come again, applies the good part of a refused response, and
+ * keeps the rest.
  */
 export class ModelProxy {
   readonly has: Readonly<Record<TranslatedType, Map<string, Copy>>> = {
     cluster: new Map(),
     endpoints: new Map(),
     listener: new Map(),
+    extension: new Map(),
     route: new Map(),
   }
   /** Clusters that changed and whose endpoints have not come since; their last version is in use, if there is one. */
@@ -47,9 +52,20 @@ export class ModelProxy {
         return undefined
       case 'endpoints':
         return [...this.has.cluster.keys()].sort()
-      case 'route':
-        return [...new Set([...this.has.listener.values()].flatMap(({ content }) => referencesOf(content)))].sort()
+      case 'extension':
+        return this.#namedByListeners.filter((name) => name.startsWith(EXTENSION_PREFIX))
+      case 'route': {
+        const extensions = [...this.has.extension].flatMap(([name, { content }]) =>
+          this.#namedByListeners.includes(name) ? referencesOf(content) : [],
+        )
+        const own = this.#namedByListeners.filter((name) => !name.startsWith(EXTENSION_PREFIX))
+        return [...new Set([...own, ...extensions])].sort()
+      }
     }
+  }
+
+  get #namedByListeners(): readonly string[] {
+    return [...new Set([...this.has.listener.values()].flatMap(({ content }) => referencesOf(content)))].sort()
   }
 
   /**
@@ -64,7 +80,7 @@ export class ModelProxy {
       const kept = new Set(push.resources.map(({ name }) => name))
       for (const name of [...this.has[type].keys()]) if (!kept.has(name)) this.#remove(type, name)
     }
-    for (const name of push.removed) if (list) this.#remove(type, name)
+    for (const name of push.removed) if (list || type === 'extension') this.#remove(type, name)
     for (const resource of push.resources) {
       if (!isBad(textOf(resource))) this.#set(type, resource)
       else if (!list) break
@@ -87,11 +103,14 @@ export class ModelProxy {
       this.cold.delete(resource.name)
       this.unusable.delete(resource.name)
     }
-    if (type === 'route' && this.wants('route')?.includes(resource.name) !== true) return
+    if ((type === 'route' || type === 'extension') && this.wants(type)?.includes(resource.name) !== true) return
     this.has[type].set(resource.name, copy)
   }
 
   #remove(type: TranslatedType, name: string): void {
+    // A filter chain without its extension closes each connection.
+    if (type === 'extension' && this.has.extension.has(name) && this.wants('extension')?.includes(name) === true)
+      throw new Error(`extension ${name} is in use and was removed`)
     this.has[type].delete(name)
     if (type !== 'cluster') return
     this.cold.delete(name)
@@ -100,7 +119,7 @@ export class ModelProxy {
 
   /** Drops what nothing refers to any more. */
   #giveUp(): void {
-    for (const type of ['endpoints', 'route'] as const) {
+    for (const type of ['endpoints', 'extension', 'route'] as const) {
       const wanted = new Set(this.wants(type))
       for (const name of [...this.has[type].keys()]) if (!wanted.has(name)) this.has[type].delete(name)
     }

@@ -33,6 +33,7 @@ export function resourcesOf(state: State, revision = 1): ProxyResources {
       cluster: setOf(state.cluster ?? {}),
       endpoints,
       listener: setOf(state.listener ?? {}),
+      extension: setOf(state.extension ?? {}),
       route: setOf(state.route ?? {}),
     },
     endpoints: { current: endpoints },

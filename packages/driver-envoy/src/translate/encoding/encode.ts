@@ -12,7 +12,7 @@ export function encode<Desc extends DescMessage>(schema: Desc, message: Init<Des
 }
 
 /** Type URL of a message, as xDS and `google.protobuf.Any` use it. */
-function typeUrl(schema: DescMessage): string {
+export function typeUrl(schema: DescMessage): string {
   return `type.googleapis.com/${schema.typeName}`
 }
 

@@ -39,6 +39,8 @@ export const names = {
   inboundRoutes: (port: number) => `rds-inbound.${port}`,
   outboundRoutes: (port: number) => `rds-outbound.${port}`,
   sharedRoutes: (port: number, shard: string) => `rds-outbound.${port}|${shard}`,
+  /** Short, since listeners repeat it, and unique to the content. */
+  sharedManager: (port: number, shard: string, version: string) => `hcm.${port}|${shard}|${version}`,
   serviceRoutes: ({ service, port }: OutboundPart) => `rds-outbound.${port}|${serviceName(service)}`,
   ingressRoutes: 'rds-ingress',
   egressRoutes: (port: number) => `rds-egress.${port}`,

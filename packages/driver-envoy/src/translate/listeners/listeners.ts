@@ -26,7 +26,8 @@ import {
   sharedChain,
 } from '../outbound/outbound-chain.js'
 import type { Served, ServedOutside } from '../policy-reader.js'
-import { closableFilters, needsOwnChain, type SharedChain } from '../outbound/shared-chains.js'
+import { needsOwnChain, type SharedChain } from '../outbound/shared-chains.js'
+import type { SharedManagerTranslation } from '../outbound/shared-managers.js'
 import { probeListeners } from '../inbound/probes.js'
 import { prometheusChain } from '../telemetry/prometheus.js'
 import type { ProxyView } from '../proxy-view.js'
@@ -41,10 +42,12 @@ export class ListenerTranslation {
   readonly #managers: MemoTable<Any>
   readonly #metricsListeners: MemoTable<readonly EncodedResource[]>
   readonly #sharedSelectors = new WeakMap<OutboundPart, ChainSelector>()
+  readonly #sharedManagers: SharedManagerTranslation
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
-  constructor(memo: Memo) {
+  constructor(memo: Memo, sharedManagers: SharedManagerTranslation) {
+    this.#sharedManagers = sharedManagers
     this.#chains = memo.table()
     this.#outboundChains = memo.table()
     this.#boundChains = memo.table()
@@ -137,7 +140,7 @@ export class ListenerTranslation {
     if (shared !== undefined && !needsOwnChain(part, view)) {
       if (part.addresses.length === 0) return []
       const value = this.#chains.get(`shared ${shared.key} ${key}`, () =>
-        sharedChain(shared, this.#manager(shared.port, 'closable', view)),
+        sharedChain(shared, this.#sharedManagers.managerOf(shared, view.settings).name),
       )
       return [{ value, selector: this.#sharedSelector(part, shared) }]
     }
@@ -278,7 +281,6 @@ export class ListenerTranslation {
 const managerFilters = {
   none: () => ({}),
   breakers: () => breakerFilters(true),
-  closable: closableFilters,
 }
 
 /** Ports at which the server name chooses between services of the mesh. */

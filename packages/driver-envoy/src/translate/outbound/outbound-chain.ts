@@ -1,16 +1,18 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
 import type { ConnectionShares, OutboundPart } from '@osm-ts/driver-api/policy'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
 import { hostRange } from '../encoding/address.js'
-import { encode, pack } from '../encoding/encode.js'
+import { adsSource } from '../encoding/config-source.js'
+import { encode, oneOf, pack, typeUrl } from '../encoding/encode.js'
 import { type FilterConfigs, HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
 import { forwardProxyFilter } from '../egress/forward-proxy.js'
-import { choosingManager, httpManager, routedManager } from '../routing/http-manager.js'
+import { httpManager, routedManager } from '../routing/http-manager.js'
 import { names } from '../encoding/names.js'
 import type { ChainSelector, SelectedChain } from '../listeners/chain-matcher.js'
-import { DIALLED_ADDRESS, type SharedChain, WITHOUT_HOST } from './shared-chains.js'
+import type { SharedChain } from './shared-chains.js'
 import type { MeshSettings } from '../settings.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from '../listeners/tcp-proxy.js'
@@ -57,14 +59,16 @@ function serverNameChains(part: OutboundPart, mesh: MeshSettings): readonly Requ
   })
 }
 
-/** The filter chain of the services of a port that share one, see {@link SharedChain}: the address that was dialled chooses between their virtual hosts. */
-export function sharedChain({ port, shard }: SharedChain, manager: Any): Uint8Array {
-  const routed = routedManager(manager, names.sharedRoutes(port, shard), WITHOUT_HOST)
+/**
+ * The filter chain of the services of a port that share one, see {@link SharedChain}: the address that was dialled chooses between their virtual hosts.
+ *
+ * @param manager - name of the resource with its connection manager
+ */
+export function sharedChain({ port, shard }: SharedChain, manager: string): Uint8Array {
+  const discovery = { configSource: adsSource(), typeUrls: [typeUrl(HttpConnectionManagerSchema)] }
   return encode(FilterChainSchema, {
     name: names.sharedOutboundChain(port, shard),
-    filters: networkFilters({
-      'envoy.filters.network.http_connection_manager': choosingManager(routed, DIALLED_ADDRESS),
-    }),
+    filters: [{ name: manager, configType: oneOf('configDiscovery', discovery) }],
   })
 }
 
