@@ -34,9 +34,9 @@ const catalog =
 const coldStart =
   "a start with only 10 services takes 1.0 s, mostly to load modules, Envoy's descriptors and validators: see [cold-start](#cold-start)"
 const newService =
-  'each of 200 proxies gets a policy and 28 kB, mostly its listener; policies, translation and garbage collection take a sixth of the time each: see [scale](#scale)'
+  'each of 200 proxies gets a policy and 6.9 kB; policies, translation and garbage collection take a sixth of the time each: see [scale](#scale)'
 const permissiveConnection =
-  'the bare server takes seven tenths of this time to send the same 567 MB to the same clients'
+  'the bare server takes seven tenths of this time to send the same 570 MB to the same clients'
 const wholeProcess =
   'Node itself takes 41 MiB; the rest is mostly code: 6 MiB of source, 12 MiB of compiled code, and strings and object shapes of libraries'
 const oneTurn =
@@ -49,8 +49,7 @@ const duringCollection =
   'one of 20 changes coincides with a garbage collection of the old generation, which occupies both cores'
 const sameChanges = 'some of these endpoint changes coincide with a garbage collection of the old generation'
 const manyPods = 'garbage collection, loading modules, and the objects of initial lists: see [kwok](#kwok)'
-const everybody =
-  'each of 500 proxies receives its listener with 16 filter chains and all addresses, which is three quarters of 72 kB'
+const everybody = 'each of 500 proxies receives its listener with all addresses, which is two thirds of 39 kB'
 const readToDrop =
   'both read and parse the same data; meanwhile the controller also pings 2,000 connections and collects the garbage of a heap of about 300 MB. The ratio is 1.4 to 1.5 in a mesh of 100 services, and 1.6 on another machine'
 
