@@ -26,13 +26,13 @@ const collections =
   'some changes coincide with a garbage collection of the old generation, to which the state of 500 proxies is promoted; they take up to 0.5 s longer than the others'
 
 const firstConnection =
-  'the bare server takes four tenths of it; the rest is mostly translating and encoding resources specific to a workload, garbage collection, policies, and reading certificates: see [connections](#connections)'
+  'the bare server takes a third to a half of it; the rest is mostly translating and encoding resources specific to a workload, garbage collection, policies, and reading certificates: see [connections](#connections)'
 const reconnection =
   'the bare server takes half of it; the rest is mostly garbage collection, authentication, and comparing the resources of each proxy with its policy: see [connections](#connections)'
 const catalog =
-  'a bare server with as many connections takes seven tenths of it, mostly for TLS and HTTP/2 of Node; the rest is mostly the catalog of 1,000 services and 2,000 pods: see [connections](#connections)'
+  'a bare server with as many connections takes six to seven tenths of it, mostly for TLS and HTTP/2 of Node; the rest is mostly the catalog of 1,000 services and 2,000 pods: see [connections](#connections)'
 const coldStart =
-  "a start with only 10 services takes 1.0 s, mostly to load modules, Envoy's descriptors and validators: see [cold-start](#cold-start)"
+  "a start with only 10 services takes more than half of it, mostly to load modules, Envoy's descriptors and validators: see [cold-start](#cold-start)"
 const newService =
   'each of 200 proxies gets a policy and 6.9 kB; policies, translation and garbage collection take a sixth of the time each: see [scale](#scale)'
 const permissiveConnection =
@@ -51,7 +51,7 @@ const sameChanges = 'some of these endpoint changes coincide with a garbage coll
 const manyPods = 'garbage collection, loading modules, and the objects of initial lists: see [kwok](#kwok)'
 const everybody = 'each of 500 proxies receives its listener with all addresses, which is two thirds of 39 kB'
 const readToDrop =
-  'both read and parse the same data; meanwhile the controller also pings 2,000 connections and collects the garbage of a heap of about 300 MB. The ratio is 1.4 to 1.5 in a mesh of 100 services, and 1.6 on another machine'
+  'both read and parse the same data; meanwhile the controller also pings 2,000 connections and collects the garbage of a heap of about 300 MB. The ratio is 1.4 to 1.5 in a mesh of 100 services, and was 1.6 on two other machines'
 
 /** The longest time that any scenario may block the event loop. */
 const LONGEST_BLOCK_MS = 100
