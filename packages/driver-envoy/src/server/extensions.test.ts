@@ -131,14 +131,18 @@ describe.each(['delta', 'sotw'] as const)('extensions of a listener in the %s va
     return { state, proxy, update }
   }
 
-  /** As Envoy does: what a resource names is requested before the resource is acknowledged. */
-  function running() {
-    const made = stream()
-    const { proxy } = made
+  function clustersArrive(proxy: ReturnType<typeof stream>['proxy']): void {
     proxy.ask('cluster')
     proxy.ask('endpoints', ['c'])
     proxy.ack('cluster')
     proxy.ack('endpoints')
+  }
+
+  /** As Envoy does: what a resource names is requested before the resource is acknowledged. */
+  function running() {
+    const made = stream()
+    const { proxy } = made
+    clustersArrive(proxy)
     proxy.ask('listener')
     proxy.ask('extension', ['x-1'])
     proxy.ask('route', ['own'])
@@ -161,10 +165,7 @@ describe.each(['delta', 'sotw'] as const)('extensions of a listener in the %s va
   it('leave a proxy unsettled until they and the routes that they name are acknowledged', () => {
     const { state, proxy } = stream()
     const unapplied = () => [...state.unapplied()].map((entry) => entry.resource.name).sort()
-    proxy.ask('cluster')
-    proxy.ask('endpoints', ['c'])
-    proxy.ack('cluster')
-    proxy.ack('endpoints')
+    clustersArrive(proxy)
     proxy.ask('listener')
     proxy.ask('extension', ['x-1'])
     proxy.ask('route', ['own'])
@@ -184,10 +185,7 @@ describe.each(['delta', 'sotw'] as const)('extensions of a listener in the %s va
 
   it('count before the first request for routes, too', () => {
     const { state, proxy } = stream()
-    proxy.ask('cluster')
-    proxy.ask('endpoints', ['c'])
-    proxy.ack('cluster')
-    proxy.ack('endpoints')
+    clustersArrive(proxy)
     proxy.ask('listener')
     proxy.ask('extension', ['x-1'])
     proxy.ack('listener')
