@@ -48,7 +48,7 @@ export interface SelectedChain {
 export function chainMatcher(selectors: readonly ChainSelector[]): Matcher {
   const byPort = groupBy(selectors, ({ port }) => port)
   return exactly(
-    dialledPort,
+    DestinationPortInputSchema,
     [...byPort].map(([port, ofPort]) => [String(port), onPort(ofPort)]),
   )
 }
@@ -75,7 +75,7 @@ function onPort(selectors: readonly ChainSelector[]): OnMatch {
     matcherType: {
       case: 'matcherTree',
       value: {
-        input: dialledAddress,
+        input: input(DestinationIPInputSchema),
         treeType: {
           case: 'customMatch',
           value: {
@@ -110,14 +110,14 @@ function atAnyAddress(selectors: readonly ChainSelector[]): OnMatch | undefined 
   )
   const otherwise = plain && takenBy(plain.chain)
   const unnamed = anyTls
-    ? orElse(exactly(input(TransportProtocolInputSchema), [['tls', takenBy(anyTls.chain)]]), otherwise)
+    ? orElse(exactly(TransportProtocolInputSchema, [['tls', takenBy(anyTls.chain)]]), otherwise)
     : otherwise
   const wildcards = named.filter(({ name }) => name.startsWith('*.')).sort((a, b) => b.name.length - a.name.length)
   const below = wildcards.length === 0 ? unnamed : orElse(suffixes(wildcards), unnamed)
   const exact = named.filter(({ name }) => !name.startsWith('*.'))
   if (exact.length === 0) return below
   const byName = exact.map(({ chain, name }) => [name, takenBy(chain)] as const)
-  return orElse(exactly(input(ServerNameInputSchema), byName), below)
+  return orElse(exactly(ServerNameInputSchema, byName), below)
 }
 
 function suffixes(names: readonly { readonly chain: string; readonly name: string }[]): Matcher {
@@ -136,19 +136,11 @@ function suffixes(names: readonly { readonly chain: string; readonly name: strin
   return { matcherType: { case: 'matcherList', value: { matchers } } }
 }
 
-interface Input {
-  readonly name: string
-  readonly typedConfig: ReturnType<typeof pack>
-}
-
-const dialledPort = input(DestinationPortInputSchema)
-const dialledAddress = input(DestinationIPInputSchema)
-
-function exactly(of: Input, choices: readonly (readonly [string, OnMatch])[]): Matcher {
+function exactly(of: DescMessage, choices: readonly (readonly [string, OnMatch])[]): Matcher {
   return {
     matcherType: {
       case: 'matcherTree',
-      value: { input: of, treeType: { case: 'exactMatchMap', value: { map: Object.fromEntries(choices) } } },
+      value: { input: input(of), treeType: { case: 'exactMatchMap', value: { map: Object.fromEntries(choices) } } },
     },
   }
 }
@@ -168,6 +160,6 @@ export function takenBy(chain: string): OnMatch {
   }
 }
 
-function input(schema: DescMessage): Input {
+function input(schema: DescMessage): { readonly name: string; readonly typedConfig: ReturnType<typeof pack> } {
   return { name: schema.name, typedConfig: pack(schema, {}) }
 }
