@@ -308,11 +308,12 @@ function settle(fields, isAnswer, isTrailers) {
   if (fault) return fault
   if (!isTrailers && isAnswer !== Boolean(byName[':status'])) return bad('pseudo header')
   if (isAnswer && !isTrailers && !isNumber(textOf(pseudos[0]) || '')) return bad('status')
-  if (byName.host && (byName[':authority'] || isTrailers)) {
+  var host = byName[keyOf('host')]
+  if (host && (byName[':authority'] || isTrailers)) {
     // The authority holds (RFC 9113, section 8.3.1).
     settled = settled.filter((each) => each.field.name !== 'host')
-  } else if (byName.host && byName.host.others) return bad('host')
-  var length = byName['content-length']
+  } else if (host && host.others) return bad('host')
+  var length = byName[keyOf('content-length')]
   if (length) {
     var text = length.others ? '' : textOf(length.field)
     if (text === undefined || !isNumber(text)) return bad('content-length')
@@ -323,7 +324,7 @@ function settle(fields, isAnswer, isTrailers) {
     if (isTrailers) settled = settled.filter((each) => each !== length)
   }
   // The sidecar answers it; see http1-requests.js.
-  var expected = byName.expect
+  var expected = byName[keyOf('expect')]
   if (expected && !isAnswer) {
     if (expected.others || textOf(expected.field) !== '100-continue') return { status: 417, reason: 'expect' }
     settled = settled.filter((each) => each !== expected)
@@ -335,14 +336,20 @@ function settle(fields, isAnswer, isTrailers) {
 }
 
 function add(settled, byName, field) {
-  var known = byName[field.name]
+  var key = keyOf(field.name)
+  var known = byName[key]
   if (known && field.name !== 'set-cookie') {
     if (!known.others) known.others = [field]
     else known.others.push(field)
     return
   }
-  byName[field.name] = { field }
-  settled.push(byName[field.name])
+  byName[key] = { field }
+  settled.push(byName[key])
+}
+
+// A key is no name that objects have properties by, such as `constructor`.
+function keyOf(name) {
+  return '=' + name
 }
 
 // A field with the values of all that have its name.

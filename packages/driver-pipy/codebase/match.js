@@ -65,7 +65,8 @@ export function headerValue(name, request) {
   var value = request.headers[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
-  return value.join(',')
+  // Objects have properties of their own, such as `constructor`.
+  return value.join ? value.join(',') : undefined
 }
 
 /** The first element of a list whose condition holds, or undefined. */

@@ -167,6 +167,17 @@ describe('heads that come over HTTP/2', () => {
     ])
   })
 
+  it('have fields by the names of properties that every object has', () => {
+    const names = ['constructor', '__proto__', 'hasownproperty'] as const
+    const pairs = names.flatMap((name): Pair[] => [
+      [name, '1'],
+      [name, '2'],
+    ])
+    expect(pass(frame(1, 5, 1, request(...pairs)))).toEqual([
+      `1 5 1 ${JSON.stringify([[':method', 'GET'], [':scheme', 'http'], [':path', '/'], [':authority', 'a'], ...names.map((name) => [name, '1,2'])])}`,
+    ])
+  })
+
   it('keep the length of their own message aside', () => {
     expect(pass(frame(1, 4, 3, request(['content-length', '5'])))).toEqual([
       expect.stringContaining('["osm-sidecar-length","5"]'),

@@ -68,6 +68,7 @@ describe('conditions', () => {
     expect(matchesRequest(header('one', { exact: '1' }, true), request)).toBe(false)
     expect(matchesRequest(header('none', { exact: '1' }, true), request)).toBe(false)
     expect(matchesRequest(header('none', { present: true }), request)).toBe(false)
+    expect(matchesRequest(header('constructor', { present: true }), request)).toBe(false)
     expect(matchesRequest(header('none', { present: true }, true), request)).toBe(true)
     expect(matchesRequest({ path: { glob: '*' } }, request)).toBe(false)
   })
