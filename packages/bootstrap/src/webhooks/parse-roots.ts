@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 
-import { pemCertificates } from '@osm-ts/core'
+import { rootTexts } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from '../error-codes.js'
@@ -9,10 +9,10 @@ import type { BootstrapErrorCode } from '../error-codes.js'
  * The certificates of CAs in a PEM text, each in its usual form.
  *
  * @param origin - names where the text came from
- * @throws OsmError with code `OSM_BOOTSTRAP_ROOT`
+ * @throws OsmError with code `OSM_BOOTSTRAP_ROOT` or `OSM_CERT_ROOTS_BOUND`
  */
 export function parseRoots(pem: string, origin: string): readonly string[] {
-  const roots = pemCertificates(pem).map((text) => readRoot(text, origin))
+  const roots = rootTexts(pem, origin).map((text) => readRoot(text, origin))
   if (roots.length === 0) throw refuse(`${origin} holds no certificate in PEM`)
   return [...new Set(roots)]
 }

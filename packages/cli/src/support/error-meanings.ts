@@ -56,6 +56,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CERT_PROVIDER_UNAVAILABLE: "the certificate provider is unavailable, sealed or overloaded; current certificates stay in use, and requests are retried",
   OSM_CERT_RELEASED: "the proxy of a certificate was released; its certificate and name are not reused",
   OSM_CERT_REQUEST: "a certificate was requested with an invalid name, lifetime or key size",
+  OSM_CERT_ROOTS_BOUND: "a bundle of roots has more certificates than sidecars can read for each connection; the previous roots stay in force",
   OSM_CERT_ROOT_EXPIRES: "the root of workload certificates expires within 30 days",
   OSM_CERT_ROTATION: "a change of the certificate provider is pending: the next provider is unusable, or some sidecars do not trust its root yet",
   OSM_CERT_STORE_CORRUPT: "the stored root is incomplete, is not PEM, or its key does not match its certificate",

@@ -9,11 +9,11 @@ import {
   type CertificateProvider,
   type Clock,
   type MeshDomains,
+  pemCertificates,
   type ProcessLogger,
   type Random,
   type RemoteAuthority,
   RemoteProvider,
-  type RootCertificate,
   TresorProvider,
 } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
@@ -101,7 +101,8 @@ async function openRoot(
   }
   const rootKey = { algorithm: 'ECDSA' } as const
   const provider = await TresorProvider.open({ store, clock, rootKey, authorities: ['workload'] })
-  if (keyOf(provider.rootCertificate('workload')) === keyOf(builtIn.rootCertificate('control-plane')))
+  const forbidden = new Set(builtIn.trustBundle('control-plane').map(keyOf))
+  if (provider.trustBundle('workload').some((root) => forbidden.has(keyOf(root))))
     throw new OsmError<CertificateErrorCode>(
       'OSM_CERT_CA_SHARED',
       `Secret ${secret} has the key of the control plane's root: a workload could pass for the control plane; take another root`,
@@ -110,8 +111,8 @@ async function openRoot(
   return { provider, stopped }
 }
 
-function keyOf({ chain }: RootCertificate): string {
-  return new X509Certificate(chain).publicKey.export({ type: 'spki', format: 'pem' }).toString()
+function keyOf(root: string): string {
+  return new X509Certificate(root).publicKey.export({ type: 'spki', format: 'pem' }).toString()
 }
 
 async function openVault(
@@ -199,11 +200,21 @@ async function vaultSettings(
 ): Promise<VaultSettings> {
   const { protocol, host, port, mount = 'pki', role, namespace, caBundle } = vault
   const origin = URL.canParse(`${protocol}://${host}:${port}`) ? new URL(`${protocol}://${host}:${port}`) : undefined
-  if (origin === undefined || origin.pathname !== '/' || origin.username !== '')
+  // A host that ends early takes the port with it.
+  if (origin === undefined || origin.href !== `${origin.origin}/`)
     throw invalid(`the host ${JSON.stringify(host)} of Vault is not a host name or address`)
   for (const path of [mount, role, vault.auth?.mount ?? ''])
-    if (!/^[\w./-]*$/.test(path)) throw invalid(`${JSON.stringify(path)} is not a path or role of Vault`)
+    if (!/^[\w./-]*$/.test(path) || path.split('/').some((segment) => /^\.+$/.test(segment)))
+      throw invalid(`${JSON.stringify(path)} is not a path or role of Vault`)
+  if (!/^[\x21-\x7e]*$/.test(namespace ?? ''))
+    throw invalid(
+      `${JSON.stringify(namespace)} is not a namespace of Vault: only visible ASCII characters are accepted`,
+    )
   const ca = caBundle ?? (caFile === undefined ? undefined : await readRoots(caFile))
+  if (ca !== undefined && pemCertificates(ca).length === 0)
+    throw invalid(
+      `${caBundle === undefined ? `the file ${caFile}` : 'spec.provider.vault.caBundle'} holds no certificate in PEM`,
+    )
   return {
     origin: origin.origin,
     mount,

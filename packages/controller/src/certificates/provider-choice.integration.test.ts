@@ -264,6 +264,14 @@ describe('opening the built-in authority with a root of a Secret', () => {
     await opened.stopped
   })
 
+  it('refuses the root of the control plane, also beside the one that signs', async () => {
+    const secrets = await secretOfRoot('workload')
+    const both = `${secrets['next/ca.crt'] ?? ''}${builtIn.trustBundle('control-plane').join('')}`
+    await expect(open({ kind: 'tresor', secretRef }, { ...secrets, 'next/ca.crt': both })).rejects.toMatchObject({
+      code: 'OSM_CERT_CA_SHARED',
+    })
+  })
+
   it('names the Secret that is missing, or lies in another namespace', async () => {
     await expect(open({ kind: 'tresor', secretRef })).rejects.toThrow(
       'Secret osm-system/next with key ca.crt for the built-in authority is missing',
@@ -277,7 +285,12 @@ describe('opening Vault', () => {
   it.each<[string, Partial<typeof vault> | object, string]>([
     ['a host with a path', { host: 'vault/v1' }, 'is not a host name or address'],
     ['a host with a user', { host: 'user@vault' }, 'is not a host name or address'],
+    ['a host that ends before its port', { host: 'vault#' }, 'is not a host name or address'],
+    ['a host with a query', { host: 'vault?' }, 'is not a host name or address'],
     ['a role that changes the path', { role: '../sys?x' }, 'is not a path or role of Vault'],
+    ['a role that leaves the engine', { role: '../../sys/seal' }, 'is not a path or role of Vault'],
+    ['a namespace of two lines', { namespace: 'a\r\nx-vault-token: b' }, 'is not a namespace of Vault'],
+    ['roots that are no certificates', { caBundle: 'roots' }, 'spec.provider.vault.caBundle holds no certificate'],
   ])('refuses %s', async (_what, changes, message) => {
     await expect(open({ kind: 'vault', vault: { ...vault, ...changes } })).rejects.toMatchObject({
       code: 'OSM_CERT_PROVIDER_SETTINGS',

@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 
 import {
   type CertificateErrorCode,
@@ -30,8 +30,8 @@ export interface WorkloadApiRootsOptions {
 
 const NAME = 'workload-api'
 const BACKOFF = { firstMs: 500, lastMs: 15_000 } as const
-/** A peer reads all of them for each connection. */
-const MAX_ROOTS = 16
+/** Trust domains that a message names. */
+const MAX_NAMED = 16
 
 /**
  * The roots of the mesh's trust domain that the SPIFFE Workload API of this node knows, live. What was read last stays in force while it is unavailable, or answers with
@@ -117,14 +117,12 @@ export class WorkloadApiRoots implements OtherRoots {
 function rootsOf(bundles: X509Bundles, { trustDomain, forbidden }: WorkloadApiRootsOptions): readonly string[] {
   const bundle = bundles.get(`spiffe://${trustDomain}`) ?? bundles.get(trustDomain)
   if (bundle === undefined) {
-    const others = [...bundles.keys()].slice(0, MAX_ROOTS).join(', ') || 'none'
+    const others = [...bundles.keys()].slice(0, MAX_NAMED).join(', ') || 'none'
     throw wrong(`there is no bundle of trust domain ${trustDomain}, only of: ${others}`)
   }
-  const roots = selfSignedRoots(pemOf(bundle))
+  const roots = selfSignedRoots(pemOf(bundle), `the bundle of trust domain ${trustDomain}`)
   if (roots.length === 0) throw wrong(`the bundle of trust domain ${trustDomain} has no root certificate of a CA`)
-  if (roots.length > MAX_ROOTS)
-    throw wrong(`the bundle of trust domain ${trustDomain} has ${roots.length} roots, more than ${MAX_ROOTS}`)
-  const own = new Set(selfSignedRoots(forbidden().join('\n')).map(keyOf))
+  const own = new Set(forbidden().map((root) => keyOf(new X509Certificate(root))))
   if (roots.some((root) => own.has(keyOf(root))))
     throw wrong('a root of the bundle has the key of the control plane; SPIRE needs a root of its own')
   return roots.map(String).sort()

@@ -4,10 +4,11 @@ import { OsmError } from '@osm-ts/driver-api'
 
 import type { CaMaterial } from './ca-store.js'
 import type { SignedLeaf, SigningRequest } from './certificate-provider.js'
-import { Certificate, pemCertificates, type RootCertificate } from './certificate.js'
+import { Certificate, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
 import { generateKeyPairFor, type KeySpec } from './key-pair.js'
 import type { Authority } from './kinds.js'
+import { rootTexts } from './root-texts.js'
 import { addressOctets, LeafWriter, writeRoot } from './x509.js'
 import { issuerFieldsOf } from './x509-fragments.js'
 
@@ -35,8 +36,8 @@ export class CertificateAuthority {
    * Reads a stored root and makes sure that verifiers will accept what it signs. More certificates after the first are
    * those of roots that are trusted as well, because they have signed before or will sign next.
    *
-   * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_CA_INVALID` or `OSM_CERT_CA_EXPIRED`, naming where
-   * the root came from
+   * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_CA_INVALID`, `OSM_CERT_CA_EXPIRED` or
+   * `OSM_CERT_ROOTS_BOUND`, naming where the root came from
    */
   static read(material: CaMaterial, now: number): CertificateAuthority {
     const { origin } = material
@@ -114,8 +115,8 @@ export async function generateRoot(
 }
 
 function readCertificates({ certificate, origin }: CaMaterial): readonly [X509Certificate, ...X509Certificate[]] {
+  const [first = '', ...others] = rootTexts(certificate, origin.certificate)
   try {
-    const [first = '', ...others] = pemCertificates(certificate)
     return [new X509Certificate(first), ...others.map((other) => new X509Certificate(other))]
   } catch (error) {
     throw corrupt(origin.certificate, 'not a certificate in PEM', error)

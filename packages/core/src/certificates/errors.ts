@@ -36,6 +36,8 @@ export const certificateErrorCodes = {
     'a root cannot sign certificates of the mesh: it is not a CA, or sidecars do not support its key type',
   OSM_CERT_CA_EXPIRED: 'a root has expired, or is not valid yet',
   OSM_CERT_CA_SHARED: 'the control plane and the workloads have the same root; separate roots are required',
+  OSM_CERT_ROOTS_BOUND:
+    'a bundle of roots has more certificates than sidecars can read for each connection; the previous roots stay in force',
   OSM_CERT_STORE_CORRUPT: 'the stored root is incomplete, is not PEM, or its key does not match its certificate',
   OSM_CERT_STORE_PERMISSIONS: 'the stored root is accessible to other users',
   OSM_CERT_STORE_FULL: 'no space is left to store a root',

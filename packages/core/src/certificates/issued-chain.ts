@@ -9,6 +9,7 @@ import type { SignedLeaf, SigningRequest } from './certificate-provider.js'
 import { Certificate, pemCertificates, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
 import { forbiddenName } from './name-constraints.js'
+import { rootTexts } from './root-texts.js'
 
 /** What an authority outside the process has sent, and what it is compared with. */
 export interface IssuedChain {
@@ -65,9 +66,14 @@ export function rootCertificateOf(root: X509Certificate): RootCertificate {
   })
 }
 
-/** The self-signed certificates of CAs among those in a text, PEM, each once. What is no certificate is left out. */
-export function selfSignedRoots(pem: string): readonly X509Certificate[] {
-  const roots = new Map(readRoots(pemCertificates(pem)).map((root) => [root.fingerprint256, root]))
+/**
+ * The self-signed certificates of CAs among those in a bundle, PEM, each once. What is no certificate is left out.
+ *
+ * @param origin - names where the text came from
+ * @throws OsmError with code `OSM_CERT_ROOTS_BOUND`
+ */
+export function selfSignedRoots(pem: string, origin: string): readonly X509Certificate[] {
+  const roots = new Map(readRoots(rootTexts(pem, origin)).map((root) => [root.fingerprint256, root]))
   return [...roots.values()].filter((each) => each.ca && each.checkIssued(each) && each.verify(each.publicKey))
 }
 

@@ -211,6 +211,21 @@ describe('roots of an authority', () => {
     expect((await open()).trustBundle('workload')).toHaveLength(1)
   })
 
+  it('are not taken up if there are more than sidecars can read', async () => {
+    const others = await Promise.all(Array.from({ length: 16 }, () => LocalAuthority.start(() => clock.now())))
+    const texts = [authority, ...others].flatMap(({ signers }) => signers.map(({ certificate }) => certificate))
+    authority.caCertificates = async () => texts.join('')
+    const running = provider.run(closing.signal)
+    await clock.pass(6 * MINUTE)
+    expect(provider.trustBundle('workload')).toHaveLength(1)
+    expect(lines.at(-1)).toMatch(/OSM_CERT_ROOTS_BOUND.*has 17 certificates, at most 16 are accepted/)
+    authority.caCertificates = async () => texts.slice(0, 16).join('')
+    await clock.pass(6 * MINUTE)
+    expect(provider.trustBundle('workload')).toHaveLength(16)
+    closing.abort()
+    await running
+  })
+
   it('must not be those of the control plane', async () => {
     const [root] = authority.signers
     const opening = open(undefined, [root?.certificate ?? ''])

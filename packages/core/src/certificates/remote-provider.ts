@@ -233,7 +233,7 @@ async function readRoots(options: RemoteProviderOptions, signal: AbortSignal): P
   const { remote, pinnedRoots, otherRoots, clock } = options
   const pem = pinnedRoots ?? (await withTimeout(options, (scope) => remote.caCertificates(scope), signal))
   const now = clock.now()
-  const roots = selfSignedRoots(pem).filter(({ validTo }) => Date.parse(validTo) > now)
+  const roots = selfSignedRoots(pem, `provider ${remote.name}`).filter(({ validTo }) => Date.parse(validTo) > now)
   if (roots.length === 0)
     throw new OsmError<CertificateErrorCode>(
       'OSM_CERT_ISSUED_CHAIN',

@@ -62,7 +62,7 @@ export class TresorProvider implements CertificateProvider {
     for (const authority of options.authorities ?? AUTHORITIES)
       authorities.set(authority, await openAuthority(authority, options))
     const [one, other] = [...authorities.values()]
-    if (one !== undefined && other !== undefined) assertApart(one, other)
+    if (one !== undefined && other !== undefined) assertApart(one.trusted, other.trusted)
     return new TresorProvider(authorities, options.clock)
   }
 
@@ -102,7 +102,7 @@ export class TresorProvider implements CertificateProvider {
     const opened = this.#authority(authority)
     const ca = CertificateAuthority.read(material, this.#clock.now())
     if (this.#closed || ca.trusted.join('') === opened.ca.trusted.join('')) return false
-    for (const [name, other] of this.#authorities) if (name !== authority) assertApart(ca, other.ca)
+    for (const [name, { bundle }] of this.#authorities) if (name !== authority) assertApart(ca.trusted, bundle.roots())
     this.#authorities.set(authority, { ...opened, ca })
     opened.bundle.set(ca.trusted)
     this.#changed(authority)
@@ -153,16 +153,22 @@ async function openAuthority(
   return CertificateAuthority.read(await store.create(authority, certificate, privateKey), clock.now())
 }
 
-function assertApart(one: CertificateAuthority, other: CertificateAuthority): void {
-  if (!publicKeyOf(one.root).equals(publicKeyOf(other.root))) return
+/**
+ * Certificates beside the one that signs count as well: the verifiers of an authority trust all of them.
+ *
+ * @throws OsmError with code `OSM_CERT_CA_SHARED`
+ */
+function assertApart(ones: readonly string[], others: readonly string[]): void {
+  const keys = new Set(ones.map(publicKeyOf))
+  if (!others.some((other) => keys.has(publicKeyOf(other)))) return
   throw new OsmError<CertificateErrorCode>(
     'OSM_CERT_CA_SHARED',
     'the roots of control plane and workloads have the same key: a workload could pass for the control plane; restore one of them',
   )
 }
 
-function publicKeyOf(root: RootCertificate): Buffer {
-  return new X509Certificate(root.chain).publicKey.export({ type: 'spki', format: 'der' })
+function publicKeyOf(root: string): string {
+  return new X509Certificate(root).publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
 }
 
 function closed(): OsmError {

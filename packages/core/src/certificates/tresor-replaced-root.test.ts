@@ -20,6 +20,7 @@ let provider: TresorProvider
 let before: CaMaterial
 let after: CaMaterial
 let workloadRoot: CaMaterial
+let many: readonly CaMaterial[]
 let told: Authority[]
 
 function material(certificate: string, privateKey: string): CaMaterial {
@@ -29,6 +30,10 @@ function material(certificate: string, privateKey: string): CaMaterial {
 async function newRoot(): Promise<CaMaterial> {
   const { certificate, privateKey } = await generateRoot('control-plane', key, clock.now())
   return material(new X509Certificate(certificate).toString(), privateKey)
+}
+
+function textOf(roots: readonly CaMaterial[]): string {
+  return roots.map(({ certificate }) => certificate).join('')
 }
 
 /** The certificate of a server, and whether a root has signed it. */
@@ -89,9 +94,16 @@ describe('a replaced root', () => {
     ['of another key', () => material(after.certificate, before.privateKey()), 'OSM_CERT_STORE_CORRUPT'],
     ['that is no certificate', () => material('x', after.privateKey()), 'OSM_CERT_STORE_CORRUPT'],
     ['of the workloads', () => workloadRoot, 'OSM_CERT_CA_SHARED'],
+    [
+      'beside one of the workloads',
+      () => material(after.certificate + workloadRoot.certificate, after.privateKey()),
+      'OSM_CERT_CA_SHARED',
+    ],
+    ['among seventeen', () => material(textOf(many), after.privateKey()), 'OSM_CERT_ROOTS_BOUND'],
   ])('%s is refused, and everything stays', async (_, unusable, code) => {
     workloadRoot = await newRoot()
     provider.take('workload', workloadRoot)
+    many = [after, ...(await Promise.all(Array.from({ length: 16 }, newRoot)))]
     told.length = 0
     expect(() => provider.take('control-plane', unusable())).toThrow(expect.objectContaining({ code }))
     expect(told).toEqual([])
@@ -103,6 +115,21 @@ describe('a replaced root', () => {
     const leaf = await issueLeaf(provider, { kind: 'control-plane', ...names, validityMs: HOUR, key }, signal)
     const mixed = material(after.certificate + leaf.chain, after.privateKey())
     expect(() => provider.take('control-plane', mixed)).toThrow('not the certificate of a CA')
+  })
+
+  it('may be one of sixteen that are trusted, with copies and other text between them', async () => {
+    const roots = [after, ...(await Promise.all(Array.from({ length: 15 }, newRoot)))]
+    const text = `${after.privateKey()}subject=CN = one\n${textOf(roots)}${textOf(roots).replaceAll('\n', '\r\n')}`
+    provider.take('control-plane', material(text, after.privateKey()))
+    expect(provider.trustBundle('control-plane')).toEqual([...roots, before].map(({ certificate }) => certificate))
+  })
+
+  it('may not join two authorities when they are opened', async () => {
+    const store = new MemoryCaStore()
+    await store.create('control-plane', before.certificate + after.certificate, before.privateKey())
+    await store.create('workload', after.certificate, after.privateKey())
+    const opened = TresorProvider.open({ store, clock, rootKey: key })
+    await expect(opened).rejects.toMatchObject({ code: 'OSM_CERT_CA_SHARED' })
   })
 
   it('leaves no timer behind', () => {
