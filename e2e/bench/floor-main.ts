@@ -5,6 +5,7 @@ import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-j
 import { fromBinary } from '@bufbuild/protobuf'
 import { DeltaDiscoveryRequestSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
+import { bytesMethod } from '../dataplane/support/grpc-server.js'
 import type { FloorCommand, ServerKey } from './baseline-server.js'
 import { serveReviews } from './floor-reviews.js'
 
@@ -13,19 +14,9 @@ import { serveReviews } from './floor-reviews.js'
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 
-const identity = (octets: Buffer): Buffer => octets
+const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources'
 /** Delta ADS as bytes. */
-const rawDeltaAds = {
-  DeltaAggregatedResources: {
-    path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: identity,
-    requestDeserialize: identity,
-    responseSerialize: identity,
-    responseDeserialize: identity,
-  },
-} as const
+const rawDeltaAds = { DeltaAggregatedResources: bytesMethod(PATH, { isStream: true }) }
 const answers = new Map<string, ReadonlyMap<string, readonly Buffer[]>>()
 const streams = new Map<string, Stream>()
 let lines = 0

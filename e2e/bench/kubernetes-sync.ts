@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 
-import { SnapshotFeed, systemClock } from '@osm-ts/core'
+import { untilAborted } from '@osm-ts/driver-api/toolkit'
+import { createLogger, SnapshotFeed, systemClock } from '@osm-ts/core'
 import {
   createInformer,
   type KubernetesApi,
@@ -8,7 +9,6 @@ import {
   KubernetesSource,
   resourceTypes,
 } from '@osm-ts/kubernetes'
-import type { Logger } from '@osm-ts/driver-api'
 
 import { GeneratedMesh } from '@osm-ts/core/testing'
 import { Deduplicator, podInformer, PodReader, ProbeBindingsReader } from '@osm-ts/kubernetes/testing'
@@ -44,13 +44,7 @@ export interface SyncFigures {
   readonly podKilobytesOnTheWire: number
 }
 
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
-const ports = { clock: systemClock, random: Math.random, logger: silent }
+const ports = { clock: systemClock, random: Math.random, logger: createLogger('bench', 'disabled') }
 
 /** Measures against a real API server, which is started for it. */
 export async function measureKubernetesSync(size: SyncSize): Promise<SyncFigures> {
@@ -162,25 +156,18 @@ function withoutWatches(api: KubernetesApi): KubernetesApi {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
         query.onOpen?.()
-        await new Promise((resolve) => {
-          signal.addEventListener('abort', resolve, { once: true })
-        })
+        await untilAborted(signal)
         return { done: true, value: undefined }
       },
     }),
   })
-  return {
-    list: (type, query, signal) => api.list(type, query, signal),
-    watch,
-    get: (type, name, signal) => api.get(type, name, signal),
-    create: (type, manifest, options) => api.create(type, manifest, options),
-    replace: (type, manifest, options) => api.replace(type, manifest, options),
-    apply: (type, manifest, options) => api.apply(type, manifest, options),
-    mergePatch: (type, name, patch, options) => api.mergePatch(type, name, patch, options),
-    delete: (type, name, options) => api.delete(type, name, options),
-    read: (path, signal) => api.read(path, signal),
-    post: (path, body, signal) => api.post(path, body, signal),
-  }
+  return new Proxy(api, {
+    get: (target, name) => {
+      if (name === 'watch') return watch
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
 }
 
 async function podBytesOnTheWire(api: KubernetesApi, signal: AbortSignal): Promise<number> {

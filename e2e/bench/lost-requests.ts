@@ -1,6 +1,6 @@
-import { type Socket, connect } from 'node:net'
 import { until } from '@osm-ts/driver-api/toolkit'
 
+import { openSocket } from '@osm-ts/driver-testkit/testing'
 import { RawClient } from '../dataplane/support/differential/raw-http.js'
 import { bytesThroughProxy } from '../dataplane/support/differential/raw-request.js'
 import {
@@ -166,7 +166,7 @@ class Load {
   }
 
   async #work(proxy: { readonly host: string; readonly port: number }, keep: boolean): Promise<void> {
-    const client = new RawClient(() => opened(proxy))
+    const client = new RawClient(() => openSocket(proxy, undefined))
     const request = bytesThroughProxy(AUTHORITY, {
       method: 'GET',
       target: PATH,
@@ -190,11 +190,4 @@ class Load {
   #fail(what: string): void {
     this.#failures.set(what, (this.#failures.get(what) ?? 0) + 1)
   }
-}
-
-function opened({ host, port }: { readonly host: string; readonly port: number }): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port }, () => resolve(socket))
-    socket.once('error', reject)
-  })
 }

@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { type Address, certificateOfBoth, LOOPBACK, type PlainPair, PlainProcesses } from './plain-processes.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
+
+import { type Address, LOOPBACK, type PlainPair, PlainProcesses } from './plain-processes.js'
 
 const ROUTER = {
   name: 'envoy.filters.http.router',
@@ -11,10 +13,11 @@ const ROUTER = {
 /** Two Envoys that somebody has configured by hand, with as little as it takes: HTTP in, mutual TLS between them, HTTP out. */
 export function startPlainEnvoys(envoy: string, folder: string, server: Address): Promise<PlainPair> {
   return PlainProcesses.pair(envoy, folder, async (processes) => {
-    const { root, chain, key } = await certificateOfBoth()
+    const authority = testAuthority('plain')
+    const { chain, privateKey } = authority.issue('server.plain')
     const tls = {
-      tls_certificates: [{ certificate_chain: { inline_string: chain }, private_key: { inline_string: key } }],
-      validation_context: { trusted_ca: { inline_string: root } },
+      tls_certificates: [{ certificate_chain: { inline_string: chain }, private_key: { inline_string: privateKey } }],
+      validation_context: { trusted_ca: { inline_string: authority.certificate } },
     }
     const inbound = await run(processes, 'server', server, {
       listener: { common_tls_context: tls, require_client_certificate: true },

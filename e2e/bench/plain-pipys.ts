@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { freePort } from '../api/support/controller-process.js'
 
 import { isListening } from './local-api.js'
-import { type Address, certificateOfBoth, LOOPBACK, type PlainPair, PlainProcesses } from './plain-processes.js'
+import { type Address, LOOPBACK, type PlainPair, PlainProcesses } from './plain-processes.js'
 
 /**
  * Two Pipys with the shortest scripts that do: HTTP in, mutual TLS between them, HTTP out. Nothing is checked but the chain of a certificate, so that no
@@ -12,7 +13,9 @@ import { type Address, certificateOfBoth, LOOPBACK, type PlainPair, PlainProcess
  */
 export function startPlainPipys(pipy: string, folder: string, server: Address): Promise<PlainPair> {
   return PlainProcesses.pair(pipy, folder, async (processes) => {
-    const { root, chain, key } = await certificateOfBoth()
+    const authority = testAuthority('plain')
+    const { chain, privateKey: key } = authority.issue('server.plain')
+    const root = authority.certificate
     const tls = `{ certificate: { cert: new crypto.CertificateChain(${JSON.stringify(chain)}), key: new crypto.PrivateKey(${JSON.stringify(key)}) }, trusted: [new crypto.Certificate(${JSON.stringify(root)})] }`
     const [inbound, outbound] = [
       { host: LOOPBACK, port: await freePort() },

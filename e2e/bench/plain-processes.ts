@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 
-import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
 import { until } from '@osm-ts/driver-api/toolkit'
 
 import { endProcess } from '../api/harness/child-program.js'
@@ -67,36 +66,5 @@ export class PlainProcesses {
 
   async #stop(): Promise<void> {
     await Promise.all(this.#processes.map((process) => endProcess(process, 'SIGKILL')))
-  }
-}
-
-/** One certificate for both, and the root that has signed it. */
-export async function certificateOfBoth(): Promise<{
-  readonly root: string
-  readonly chain: string
-  readonly key: string
-}> {
-  const provider = await TresorProvider.open({
-    store: new MemoryCaStore(),
-    clock: systemClock,
-    rootKey: { algorithm: 'ECDSA' },
-  })
-  try {
-    const issued = await issueLeaf(
-      provider,
-      {
-        kind: 'service',
-        commonName: 'server.plain',
-        dnsNames: ['server.plain'],
-        uris: [],
-        ipAddresses: [],
-        validityMs: 3_600_000,
-        key: { algorithm: 'ECDSA' },
-      },
-      AbortSignal.timeout(10_000),
-    )
-    return { root: provider.trustBundle('workload').join('\n'), chain: issued.chain, key: issued.privateKey() }
-  } finally {
-    provider.close()
   }
 }

@@ -1,5 +1,6 @@
 import {
   type Answer,
+  createLogger,
   type Endpoint,
   MeshCatalog,
   MeshConfigurator,
@@ -10,7 +11,6 @@ import {
   systemClock,
 } from '@osm-ts/core'
 import { type KubernetesApi, KubernetesEndpointsProvider, KubernetesSource } from '@osm-ts/kubernetes'
-import type { Logger } from '@osm-ts/driver-api'
 
 /** What a {@link WatchedMesh} reads. */
 export interface WatchedMeshOptions {
@@ -20,13 +20,6 @@ export interface WatchedMeshOptions {
 }
 
 const root = '-----BEGIN CERTIFICATE-----\nroot of the test\n-----END CERTIFICATE-----\n'
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
-
 /** A mesh as a controller follows it, from the API server up to the policies of its proxies, and all that it has told. */
 export class WatchedMesh {
   readonly source: KubernetesSource
@@ -42,7 +35,7 @@ export class WatchedMesh {
 
   constructor({ api, meshName, osmNamespace }: WatchedMeshOptions) {
     const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
-    const ports = { clock: systemClock, random: Math.random, logger: silent }
+    const ports = { clock: systemClock, random: Math.random, logger: createLogger('test', 'disabled') }
     this.source = new KubernetesSource({ api, meshName, osmNamespace, ...ports })
     this.source.subscribe((change) => this.changes.push(change))
     this.feed = new SnapshotFeed([this.source])

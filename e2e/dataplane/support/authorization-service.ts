@@ -1,14 +1,8 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
-import { Server, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js'
-import {
-  type CheckRequest,
-  CheckRequestSchema,
-  type CheckResponse,
-  CheckResponseSchema,
-} from '@osm-ts/envoy-api/envoy/service/auth/v3/external_auth_pb.js'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { CheckRequestSchema, CheckResponseSchema } from '@osm-ts/envoy-api/envoy/service/auth/v3/external_auth_pb.js'
 import type { StatusCode } from '@osm-ts/envoy-api/envoy/type/v3/http_status_pb.js'
 
-import { grpcPort } from './grpc-port.js'
+import { type GrpcServer, serveUnary } from './grpc-server.js'
 
 /** A request as the service was asked about it. */
 export interface Asked {
@@ -32,12 +26,10 @@ export type Verdict =
   | 'silence'
 
 /** A service that decides about requests for many proxies, and remembers what it was asked. */
-export interface AuthorizationService {
-  readonly port: number
+export interface AuthorizationService extends GrpcServer {
   readonly asked: readonly Asked[]
   /** Decides from now on. */
   readonly decideBy: (decide: (asked: Asked) => Verdict) => void
-  readonly stop: () => void
 }
 
 const PERMISSION_DENIED = 7
@@ -46,37 +38,20 @@ const PERMISSION_DENIED = 7
 export async function startAuthorizationService(): Promise<AuthorizationService> {
   const asked: Asked[] = []
   let decide: (asked: Asked) => Verdict = () => ({ allow: false })
-  const server = new Server()
-  const check = ({ request }: ServerUnaryCall<CheckRequest, CheckResponse>, done: sendUnaryData<CheckResponse>) => {
-    const { method = '', path = '', host = '', headers = {} } = request.attributes?.request?.http ?? {}
-    const one = { method, path, host, headers, principal: request.attributes?.source?.principal ?? '' }
+  const path = '/envoy.service.auth.v3.Authorization/Check'
+  const types = { request: CheckRequestSchema, response: CheckResponseSchema }
+  const server = await serveUnary(path, types, ({ attributes }, done) => {
+    const { method = '', path = '', host = '', headers = {} } = attributes?.request?.http ?? {}
+    const one = { method, path, host, headers, principal: attributes?.source?.principal ?? '' }
     asked.push(one)
     const verdict = decide(one)
-    if (verdict !== 'silence') done(null, create(CheckResponseSchema, responseOf(verdict)))
-  }
-  server.addService(
-    {
-      check: {
-        path: '/envoy.service.auth.v3.Authorization/Check',
-        requestStream: false,
-        responseStream: false,
-        requestSerialize: (message: CheckRequest) => Buffer.from(toBinary(CheckRequestSchema, message)),
-        requestDeserialize: (bytes: Buffer) => fromBinary(CheckRequestSchema, bytes),
-        responseSerialize: (message: CheckResponse) => Buffer.from(toBinary(CheckResponseSchema, message)),
-        responseDeserialize: (bytes: Buffer) => fromBinary(CheckResponseSchema, bytes),
-      },
-    },
-    { check },
-  )
-  const port = await grpcPort(server)
+    if (verdict !== 'silence') done(responseOf(verdict))
+  })
   return {
-    port,
+    ...server,
     asked,
     decideBy: (next) => {
       decide = next
-    },
-    stop: () => {
-      server.forceShutdown()
     },
   }
 }

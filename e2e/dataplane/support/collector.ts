@@ -1,9 +1,9 @@
-import { createServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 
-import { Server, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js'
+import { listen } from '@osm-ts/driver-testkit/testing'
 
-import { grpcPort } from './grpc-port.js'
+import { type GrpcServer, serveBytes } from './grpc-server.js'
 
 /** What a collector was sent. */
 export interface Received {
@@ -13,25 +13,20 @@ export interface Received {
 }
 
 /** Takes spans or records and remembers them. */
-export interface Collector {
-  readonly port: number
+export interface Collector extends GrpcServer {
   readonly received: readonly Received[]
-  readonly stop: () => void
 }
 
 /** Starts a collector of spans, which come over HTTP, on the loopback. */
 export async function startSpanCollector(): Promise<Collector> {
   const received: Received[] = []
-  const server: HttpServer = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      received.push({ path: request.url ?? '', body: Buffer.concat(chunks).toString() })
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      received.push({ path: request.url ?? '', body })
       response.writeHead(202).end()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server, '127.0.0.1', 0)
   return {
     port,
     received,
@@ -47,34 +42,10 @@ const EXPORT_LOGS = '/opentelemetry.proto.collector.logs.v1.LogsService/Export'
 /** Starts a collector of log records, which come over gRPC, on the loopback. */
 export async function startLogCollector(): Promise<Collector> {
   const received: Received[] = []
-  const server = new Server()
-  const same = (bytes: Buffer): Buffer => bytes
-  server.addService(
-    {
-      export: {
-        path: EXPORT_LOGS,
-        requestStream: false,
-        responseStream: false,
-        requestSerialize: same,
-        requestDeserialize: same,
-        responseSerialize: same,
-        responseDeserialize: same,
-      },
-    },
-    {
-      export: ({ request }: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
-        received.push({ path: EXPORT_LOGS, body: request.toString() })
-        // An empty message: nothing was refused.
-        done(null, Buffer.alloc(0))
-      },
-    },
-  )
-  const port = await grpcPort(server)
-  return {
-    port,
-    received,
-    stop: () => {
-      server.forceShutdown()
-    },
-  }
+  const server = await serveBytes(EXPORT_LOGS, (request, done) => {
+    received.push({ path: EXPORT_LOGS, body: request.toString() })
+    // An empty message: nothing was refused.
+    done(new Uint8Array())
+  })
+  return { ...server, received }
 }

@@ -1,11 +1,8 @@
-import { connect as tlsConnect } from 'node:tls'
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
-import { issueLike } from './authority.js'
 import { startTestMesh, type TestMesh } from './mesh.js'
+import { servedCertificate } from './served-certificate.js'
 import { shop, shopSplit } from './shop.js'
 import { load, throughProxy } from './traffic.js'
 
@@ -61,32 +58,5 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
 
 /** Serial number of the certificate that the sidecar of store-v1 presents. */
 async function servedSerial(mesh: TestMesh): Promise<string> {
-  const policy = JSON.parse(
-    await mesh.debug(`/debug/policy?uuid=${mesh.instance('shop/store-v1').uuid}`),
-  ) as ProxyPolicy
-  const listen = policy.proxy.inbound.find(({ id }) => id.startsWith('shop/store-v1|'))?.listen
-  if (listen === undefined) throw new Error('store-v1 has no inbound listener')
-  const { certificate, workloadRoot } = await issueLike(mesh.stateFolder, {
-    kind: 'service',
-    serviceAccount: { namespace: 'shop', name: 'client' },
-    services: [],
-  })
-  return new Promise((resolve, reject) => {
-    const socket = tlsConnect(
-      {
-        host: listen.address,
-        port: listen.port,
-        servername: 'store-v1.shop.svc.cluster.local',
-        ca: workloadRoot,
-        cert: certificate.chain,
-        key: certificate.privateKey(),
-        checkServerIdentity: () => undefined,
-      },
-      () => {
-        resolve(socket.getPeerCertificate().serialNumber)
-        socket.destroy()
-      },
-    )
-    socket.on('error', reject)
-  })
+  return (await servedCertificate(mesh, 'shop/store-v1')).serialNumber
 }

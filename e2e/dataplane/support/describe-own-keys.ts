@@ -3,15 +3,14 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect as tlsConnect } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ProxyUUID } from '@osm-ts/driver-api'
-import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { issueLike } from './authority.js'
 import { type LoadedClass, programs, startTestMesh, type TestMesh } from './mesh.js'
+import { servedCertificate } from './served-certificate.js'
 import { shop } from './shop.js'
 import { load as startLoad, throughProxy } from './traffic.js'
 import { account, service, workload as workloadObject } from './yaml.js'
@@ -56,28 +55,8 @@ export function describeOwnKeys(sidecarClass: string, load?: (folder: string) =>
       createPublicKey(readFileSync(join(homeOf(workload), 'sidecar.key'), 'utf8'))
 
     /** DER of the public key that the sidecar of the store proves to its callers. */
-    async function servedKey(): Promise<Buffer> {
-      const { uuid } = mesh.instance(STORE)
-      const { proxy } = JSON.parse(await mesh.debug(`/debug/policy?uuid=${uuid}`)) as ProxyPolicy
-      const listen = proxy.inbound.find(({ id }) => id.startsWith(`${STORE}|`))?.listen
-      if (listen === undefined) throw new Error('store-v1 has no inbound listener')
-      const { certificate, workloadRoot } = await issueLike(mesh.stateFolder, {
-        kind: 'service',
-        serviceAccount: { namespace: 'shop', name: 'client' },
-        services: [],
-      })
-      return new Promise((resolve, reject) => {
-        const caller = { ca: workloadRoot, cert: certificate.chain, key: certificate.privateKey() }
-        const servername = 'store-v1.shop.svc.cluster.local'
-        const socket = tlsConnect({ host: listen.address, port: listen.port, servername, ...caller }, () => {
-          const served = socket.getPeerX509Certificate()?.publicKey
-          socket.destroy()
-          if (served === undefined) reject(new Error('store-v1 shows no certificate'))
-          else resolve(served.export({ type: 'spki', format: 'der' }))
-        })
-        socket.on('error', reject)
-      })
-    }
+    const servedKey = async (): Promise<Buffer> =>
+      (await servedCertificate(mesh, STORE)).publicKey.export({ type: 'spki', format: 'der' })
 
     const servesItsKey = async (): Promise<boolean> =>
       keyOf(STORE)

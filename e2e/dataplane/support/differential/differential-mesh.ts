@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
-import { type Socket, connect } from 'node:net'
+import { connect } from 'node:net'
 import { eventually } from '@osm-ts/driver-api/toolkit'
+import { openSocket } from '@osm-ts/driver-testkit/testing'
 
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { throughProxy } from '../traffic.js'
@@ -49,7 +50,7 @@ export class DifferentialMesh {
     this.#clients = new Map(
       clients.map((name) => {
         const { hostname, port } = new URL(mesh.proxyOf(name))
-        return [name, new RawClient(() => opened(hostname, Number(port)))]
+        return [name, new RawClient(() => openSocket({ host: hostname, port: Number(port) }, undefined))]
       }),
     )
   }
@@ -187,13 +188,6 @@ export class DifferentialMesh {
     await Promise.all([this.#mesh.stop(), this.#bare.stop()])
     await rm(ARRIVALS, { force: true })
   }
-}
-
-function opened(host: string, port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port }, () => resolve(socket))
-    socket.once('error', reject)
-  })
 }
 
 /** The line that returns; undefined if the connection is closed before. */
