@@ -199,9 +199,9 @@ describe('the dashboard on the bookstore', () => {
     const measure = async (): Promise<number> => {
       // What opening and closing costs is not counted.
       await sleep(SETTLE_MS)
-      const before = dashboard.controllerMs()
+      const before = await dashboard.controllerMs()
       await sleep(MEASURED_MS)
-      return (100 * (dashboard.controllerMs() - before)) / MEASURED_MS
+      return (100 * ((await dashboard.controllerMs()) - before)) / MEASURED_MS
     }
     const closed = await measure()
     const page = await open('Topology')

@@ -35,22 +35,15 @@ export async function writeCredentials(folder: string, address: string): Promise
       },
       domains,
     )
-    const certificate = await issueLeaf(
-      authority,
-      { ...names, kind: 'control-plane', validityMs: oneDayMs, key },
-      AbortSignal.timeout(10_000),
-    )
+    const request = { ...names, kind: 'control-plane', validityMs: oneDayMs, key } as const
+    const certificate = await issueLeaf(authority, request, AbortSignal.timeout(10_000))
     const file = (name: string, content: string): string => {
       const path = join(folder, name)
       writeFileSync(path, content, { mode: 0o600 })
       return path
     }
     const clients = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey: key })
-    const client = await issueLeaf(
-      clients,
-      { ...names, kind: 'control-plane', validityMs: oneDayMs, key },
-      AbortSignal.timeout(10_000),
-    )
+    const client = await issueLeaf(clients, request, AbortSignal.timeout(10_000))
     clients.close()
     const adminToken = randomBytes(24).toString('base64url')
     const signing = generateKeyPairSync('rsa', {

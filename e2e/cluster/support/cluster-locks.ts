@@ -37,26 +37,23 @@ export class ClusterLocks {
   }
 
   /** Waits for anyone who is alone with it, or wants to be, and holds it together with others. */
-  async share(resource: SharedResource): Promise<Release> {
-    for (;;) {
-      const held = await this.#guarded(resource, () =>
-        this.#holders(resource, 'alone').length > 0 ? undefined : this.#hold(resource, 'together'),
-      )
-      if (held !== undefined) return held
-      await sleep(pollMs)
-    }
+  share(resource: SharedResource): Promise<Release> {
+    return this.#unlessAlone(resource, 'together')
   }
 
   /** Waits for all others, and holds it alone. */
   async claim(resource: SharedResource): Promise<Release> {
+    const held = await this.#unlessAlone(resource, 'alone')
+    while (this.#holders(resource, 'together').length > 0) await sleep(pollMs)
+    return held
+  }
+
+  async #unlessAlone(resource: SharedResource, how: 'alone' | 'together'): Promise<Release> {
     for (;;) {
       const held = await this.#guarded(resource, () =>
-        this.#holders(resource, 'alone').length > 0 ? undefined : this.#hold(resource, 'alone'),
+        this.#holders(resource, 'alone').length > 0 ? undefined : this.#hold(resource, how),
       )
-      if (held !== undefined) {
-        while (this.#holders(resource, 'together').length > 0) await sleep(pollMs)
-        return held
-      }
+      if (held !== undefined) return held
       await sleep(pollMs)
     }
   }

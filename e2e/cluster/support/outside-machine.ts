@@ -29,25 +29,17 @@ export const firstListener = 15_103
 /** Folders that `ip netns exec` puts in place of files in /etc. */
 const etcRoot = '/etc/netns'
 
-/** One request of a program that knows nothing of the mesh: the status, and of success the server. */
-const callProgram = `
-  require('node:http').get(process.argv[1], (response) => {
+/** One request of a program, which knows nothing of the mesh unless it is given a forward proxy: the status, and of success the server. */
+const askProgram = `
+  const [url, proxy] = process.argv.slice(1)
+  const { hostname, port } = new URL(proxy ?? url)
+  const by = proxy === undefined ? {} : { host: hostname, port, path: url, headers: { host: new URL(url).host } }
+  require('node:http').get(proxy === undefined ? url : by, (response) => {
     let text = ''
     response.on('data', (piece) => (text += piece)).on('end', () => {
       console.log(response.statusCode + (response.statusCode === 200 ? ' ' + JSON.parse(text).server : ''))
     })
   }).on('error', (error) => console.log('error ' + error.code))`
-
-/** One request by a forward proxy, whose status and answering server are printed. */
-const askProgram = `
-  const [proxy, url] = process.argv.slice(1)
-  const { hostname, port } = new URL(proxy)
-  require('node:http').get({ host: hostname, port, path: url, headers: { host: new URL(url).host } }, (response) => {
-    let text = ''
-    response.on('data', (piece) => (text += piece)).on('end', () => {
-      console.log(response.statusCode + (response.statusCode === 200 ? ' ' + JSON.parse(text).server : ''))
-    })
-  }).on('error', (error) => console.log('error ' + error.message))`
 
 type Program = ChildProcessByStdio<null, Readable, null>
 
@@ -149,12 +141,12 @@ export class OutsideMachine {
 
   /** What a program of the machine is answered that asks by the forward proxy: the status, and of success the server. */
   async ask(url: string): Promise<string> {
-    return (await runCommand('ip', [...this.#inside, '-e', askProgram, this.#proxy, url])).trim()
+    return (await runCommand('ip', [...this.#inside, '-e', askProgram, url, this.#proxy])).trim()
   }
 
   /** What a program of the machine is answered that knows nothing of the mesh. */
   async call(url: string): Promise<string> {
-    return (await runCommand('ip', [...this.#inside, '-e', callProgram, url])).trim()
+    return (await runCommand('ip', [...this.#inside, '-e', askProgram, url])).trim()
   }
 
   /** Ends everything that runs on the machine, and removes it. */

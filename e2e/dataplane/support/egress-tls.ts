@@ -52,6 +52,20 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
     const ofMesh = (name: string): Promise<Identity> =>
       issueNames(rootsIn(mesh.stateFolder), { commonName: name, dnsNames: [name] })
     const get = (port: number, from = 'shop/client') => throughProxy(mesh.proxyOf(from), `http://localhost:${port}/`)
+    /** Waits for this status, and for the server, which no refusal has. */
+    const answers = (port: number, expected: number, by?: string): Promise<unknown> =>
+      eventually(
+        () => get(port),
+        ({ status, server }) => status === expected && server === by,
+        { what: `${expected} ${by ?? ''} from outside` },
+      )
+    /** Waits until the sidecar connects. */
+    const connected = (port: number): Promise<unknown> =>
+      eventually(
+        async () => [(await get(port)).status, connections.has(port)],
+        ([, isThere]) => isThere === true,
+        { what: 'a connection' },
+      )
     const config = (enableEgress: boolean): string =>
       meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress } })
     const open = (name: string, port: number, mtls: Readonly<Record<string, unknown>>): string =>
@@ -83,11 +97,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
     it('shows the certificate of the caller to a server that holds the name', async () => {
       const port = await serve(await ofMesh('localhost'))
       await mesh.apply('egress.yaml', open('own', port, { issuer: 'osm' }))
-      await eventually(
-        () => get(port),
-        ({ status }) => status === 200,
-        { what: 'an answer from outside' },
-      )
+      await answers(port, 200, 'client.shop.cluster.local')
       await expect(get(port)).resolves.toMatchObject({ status: 200, server: 'client.shop.cluster.local' })
       await expect(get(port, 'shop/thief')).resolves.toMatchObject({ status: 403 })
     })
@@ -97,17 +107,9 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
       const cert = { sn: 1, expiration: '2040-01-01T00:00:00Z', secret: { name: 'unused', namespace: 'shop' } }
       const names = (subjectAltNames: readonly string[]) => ({ issuer: 'osm', cert: { ...cert, subjectAltNames } })
       await mesh.apply('egress.yaml', open('named', port, names(['pay.example'])))
-      await eventually(
-        () => get(port),
-        ({ status }) => status === 200,
-        { what: 'an answer from outside' },
-      )
+      await answers(port, 200, 'client.shop.cluster.local')
       await mesh.apply('egress.yaml', open('named', port, names(['other.example'])))
-      await eventually(
-        () => get(port),
-        ({ status }) => status === 503,
-        { what: 'a refusal' },
-      )
+      await answers(port, 503)
     })
 
     it('refuses servers of other names and other authorities, and servers that speak no TLS', async () => {
@@ -124,11 +126,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
       await mesh.apply('egress.yaml', ...ports.map((port, index) => open(`bad-${index}`, port, { issuer: 'osm' })))
       for (const port of ports) {
         // Until the sidecar has looked the name up there is nothing to refuse.
-        await eventually(
-          async () => [(await get(port)).status, connections.has(port)],
-          ([, connected]) => connected === true,
-          { what: 'a connection' },
-        )
+        await connected(port)
         await expect(get(port)).resolves.toMatchObject({ status: 503 })
       }
       await eventually(
@@ -164,12 +162,6 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         mesh.write(
           'secret.yaml',
           secret(name, { 'tls.crt': chain, 'tls.key': privateKey, 'ca.crt': partner.certificate }),
-        )
-      const answers = (port: number, ...expected: readonly [number, string?]): Promise<unknown> =>
-        eventually(
-          () => get(port),
-          ({ status, server }) => status === expected[0] && server === expected[1],
-          { what: `${expected.join(' ')} from outside` },
         )
       const complaints = async (): Promise<readonly string[]> =>
         (await mesh.problems()).flatMap(({ code, field, message }) =>
@@ -242,11 +234,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         const port = await serve(strangers.issue('localhost'), partner.certificate)
         await show(partner.issue('buyer-1'))
         await mesh.apply('egress.yaml', open('partner', port, mtls))
-        await eventually(
-          async () => [(await get(port)).status, connections.has(port)],
-          ([, connected]) => connected === true,
-          { what: 'a connection' },
-        )
+        await connected(port)
         await expect(get(port)).resolves.toMatchObject({ status: 503 })
       })
 

@@ -117,15 +117,7 @@ plugins {
 `,
     )
     this.#run(binary('SPIRE_SERVER_BIN'), ['run', '-config', config])
-    await eventually(
-      () =>
-        this.#server('healthcheck').then(
-          () => true,
-          () => false,
-        ),
-      (healthy) => healthy,
-      { what: 'the server of SPIRE' },
-    )
+    await untilHealthy(() => this.#server('healthcheck'), 'the server of SPIRE')
   }
 
   async #startAgent(): Promise<void> {
@@ -154,15 +146,7 @@ plugins {
     this.#parentId = `spiffe://${TRUST_DOMAIN}/spire/agent/join_token/${token}`
     const agent = binary('SPIRE_AGENT_BIN')
     this.#run(agent, ['run', '-config', config, '-joinToken', token])
-    await eventually(
-      () =>
-        execute(agent, ['healthcheck', '-socketPath', this.agentSocket]).then(
-          () => true,
-          () => false,
-        ),
-      (healthy) => healthy,
-      { what: 'the agent of SPIRE' },
-    )
+    await untilHealthy(() => execute(agent, ['healthcheck', '-socketPath', this.agentSocket]), 'the agent of SPIRE')
   }
 
   async #authorities(): Promise<{
@@ -190,6 +174,15 @@ plugins {
       stream.on('data', (text: Buffer) => void this.#output.push(text.toString()))
     this.#programs.push(child)
   }
+}
+
+function untilHealthy(check: () => Promise<unknown>, what: string): Promise<boolean> {
+  const isHealthy = (): Promise<boolean> =>
+    check().then(
+      () => true,
+      () => false,
+    )
+  return eventually(isHealthy, Boolean, { what })
 }
 
 function binary(variable: 'SPIRE_AGENT_BIN' | 'SPIRE_SERVER_BIN'): string {

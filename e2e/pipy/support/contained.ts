@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-
 import { initWrapper } from '@osm-ts/driver-pipy/testing'
-import type { WorkerBootstrap } from './worker.js'
+import { childOf, type WorkerBootstrap } from './worker.js'
 
 /** User of sidecars. */
 const UID = '1500'
@@ -27,10 +25,4 @@ export const inContainer: NonNullable<WorkerBootstrap['enter']> = (argv) => {
 export function containedProcesses(started: number): { readonly first: number; readonly pipy: number } {
   const first = childOf(childOf(started))
   return { first, pipy: childOf(first) }
-}
-
-function childOf(pid: number): number {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  if (child === undefined || child === '') throw new Error(`process ${pid} has no child`)
-  return Number(child)
 }

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type Http2Session, type ServerHttp2Stream } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { createServer, type ServerHttp2Stream } from 'node:http2'
 
-import type { App } from './apps.js'
+import { type App, listening } from './apps.js'
 
 /** A gRPC server in this process, and what it has seen. */
 export interface GrpcApp extends App {
@@ -44,13 +42,9 @@ const methods: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
 
 /** Speaks HTTP/2 in plaintext. */
 export async function grpcApp(name: string): Promise<GrpcApp> {
-  const sessions = new Set<Http2Session>()
   const seen = { open: 0, cancelled: 0 }
   const server = createServer()
-  server.on('session', (session) => {
-    sessions.add(session)
-    session.on('close', () => sessions.delete(session)).on('error', () => session.destroy())
-  })
+  server.on('session', (session) => session.on('error', () => session.destroy()))
   server.on('stream', (stream, headers) => {
     seen.open += 1
     stream.on('aborted', () => (seen.cancelled += 1)).on('close', () => (seen.open -= 1))
@@ -64,14 +58,7 @@ export async function grpcApp(name: string): Promise<GrpcApp> {
     stream.resume().respond({ ':status': 200, 'content-type': 'application/json' })
     stream.end(JSON.stringify({ server: name, method: headers[':method'], url: path, headers }))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const stop = async (): Promise<void> => {
-    for (const session of sessions) session.destroy()
-    await new Promise((resolve) => server.close(resolve))
-  }
-  return { port, address: `127.0.0.1:${port}`, stop, open: () => seen.open, cancelled: () => seen.cancelled }
+  return { ...(await listening(server)), open: () => seen.open, cancelled: () => seen.cancelled }
 }
 
 function answer(stream: ServerHttp2Stream, code: string): void {

@@ -123,17 +123,21 @@ export async function startWorker({
     await file('key.pem', next.privateKey)
     await file('roots.pem', roots.join(''))
   }
-  const reload = (): void => {
-    // Not to `timeout`, which takes it for its own end.
-    const own = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
-    process.kill(Number(own), 'SIGHUP')
-  }
-  const pipyPid = (): number => Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
+  const pipyPid = (): number => childOf(pid)
+  // Not to `timeout`, which takes it for its own end.
+  const reload = (): void => void process.kill(pipyPid(), 'SIGHUP')
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
   const expectEnd = (): void => {
     isToEnd = true
   }
   return { pid, pipyPid, ended, hasEnded, output: () => output, renew, expectEnd, reload, stop }
+}
+
+/** The process that another one has started. */
+export function childOf(pid: number): number {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  if (child === undefined || child === '') throw new Error(`process ${pid} has no child`)
+  return Number(child)
 }
 
 async function kill(child: ChildProcess): Promise<void> {

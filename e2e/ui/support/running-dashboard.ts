@@ -1,17 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { endProcess } from '../../api/harness/child-program.js'
+import { childrenOf, cpuSecondsOf } from '../../bench/scale/process-figures.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const osm = join(root, 'packages/cli/dist/osm.mjs')
 /** No load may reach it. */
 const START_MS = 120_000
-/** Linux counts processor time for programs in hundredths of a second. */
-const TICK_MS = 10
 
 /** The bookstore of the demo on a copy of its folder, and its dashboard. */
 export class RunningDashboard {
@@ -59,41 +58,18 @@ export class RunningDashboard {
   }
 
   /** Milliseconds of processors that the controller has used so far. */
-  controllerMs(): number {
+  async controllerMs(): Promise<number> {
     const { pid } = JSON.parse(readFileSync(join(this.state, 'mesh.json'), 'utf8')) as { readonly pid: number }
-    const own = childrenOf(pid).find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('controller'))
+    const own = (await childrenOf(pid)).find((child) =>
+      readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('controller'),
+    )
     if (own === undefined) throw new Error('the controller does not run')
-    const { user, system } = statOf(own)
-    return (user + system) * TICK_MS
+    return (await cpuSecondsOf(own)) * 1000
   }
 
   async stop(): Promise<void> {
     await end(this.#programs, this.#folder)
   }
-}
-
-/** Processes that this one has started. */
-function childrenOf(pid: number): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((other) => isChild(other, pid))
-}
-
-function isChild(pid: number, parent: number): boolean {
-  try {
-    return statOf(pid).parent === parent
-  } catch {
-    // It has ended since it was listed.
-    return false
-  }
-}
-
-/** What Linux says of a process, in its ticks. The name of the program may have blanks and brackets. */
-function statOf(pid: number): { readonly parent: number; readonly user: number; readonly system: number } {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return { parent: Number(fields[1]), user: Number(fields[11]), system: Number(fields[12]) }
 }
 
 /** What a program says in the form of the pattern, on either output. */
