@@ -25,11 +25,20 @@ export async function startOutside(
   const [route] = JSON.parse(run('ip', ['-j', 'route', 'get', peer])) as readonly { readonly prefsrc: string }[]
   if (route === undefined) throw new Error(`no route to ${peer}`)
   const { prefsrc: address } = route
-  const env = { ...process.env, NAME: name, HOST: address, PORT_HTTP: String(ports.http), PORT_TCP: String(ports.tcp) }
+  return startAt(address, name, ports)
+}
+
+/** Starts such a server at an address of this machine. */
+export async function startAt(
+  address: string,
+  name: string,
+  ports: { readonly http: number; readonly tcp: number },
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ProgramOutside> {
+  const own = { NAME: name, HOST: address, PORT_HTTP: String(ports.http), PORT_TCP: String(ports.tcp) }
+  const env = { ...process.env, ...own, ...environment }
   const child = spawn(process.execPath, [programs.httpAndTcp], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  return {
-    address,
-    stop: () => endProcess(child),
-  }
+  const begun = await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => undefined)])
+  if (begun === undefined) throw new Error(`the server at ${address} has ended`)
+  return { address, stop: () => endProcess(child) }
 }

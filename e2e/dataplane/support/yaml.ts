@@ -3,7 +3,8 @@
 /** A namespace-qualified name, `namespace/name`. */
 export type Qualified = `${string}/${string}`
 
-function split(name: Qualified): { readonly namespace: string; readonly name: string } {
+/** A qualified name by its parts. */
+export function ref(name: Qualified): { readonly namespace: string; readonly name: string } {
   const [namespace = '', rest = ''] = name.split('/')
   return { namespace, name: rest }
 }
@@ -15,7 +16,7 @@ export function document(
   fields: Readonly<Record<string, unknown>>,
 ): string {
   // JSON is YAML; a scenario's values need no other quoting rules.
-  return `${JSON.stringify({ apiVersion, kind, metadata: { ...split(name), ...(fields.metadata as object | undefined) }, ...without(fields) }, null, 1)}\n`
+  return `${JSON.stringify({ apiVersion, kind, metadata: { ...ref(name), ...(fields.metadata as object | undefined) }, ...without(fields) }, null, 1)}\n`
 }
 
 function without(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -71,7 +72,7 @@ export function workload(
     readonly sidecar?: boolean
   },
 ): string {
-  const own = split(name).name
+  const own = ref(name).name
   return document('standalone.openservicemesh.io/v1alpha1', 'Workload', name, {
     metadata: { labels: { app: options.app ?? own, ...options.labels }, annotations: options.annotations ?? {} },
     spec: {
@@ -121,8 +122,8 @@ export function trafficTarget(
 ): string {
   return document('access.smi-spec.io/v1alpha3', 'TrafficTarget', name, {
     spec: {
-      destination: { kind: 'ServiceAccount', ...split(options.to) },
-      sources: options.from.map((source) => ({ kind: 'ServiceAccount', ...split(source) })),
+      destination: { kind: 'ServiceAccount', ...ref(options.to) },
+      sources: options.from.map((source) => ({ kind: 'ServiceAccount', ...ref(source) })),
       rules: options.rules,
     },
   })
@@ -149,8 +150,8 @@ export function retry(
 ): string {
   return document('policy.openservicemesh.io/v1alpha1', 'Retry', name, {
     spec: {
-      source: { kind: 'ServiceAccount', ...split(options.from) },
-      destinations: [{ kind: 'Service', ...split(options.to) }],
+      source: { kind: 'ServiceAccount', ...ref(options.from) },
+      destinations: [{ kind: 'Service', ...ref(options.to) }],
       retryPolicy: {
         retryOn: options.retryOn,
         numRetries: options.times,
@@ -200,7 +201,7 @@ export function egress(
     spec: {
       sources: from.map((source) => ({
         kind: 'ServiceAccount',
-        ...split(source),
+        ...ref(source),
         ...(mtls === undefined ? {} : { mtls }),
       })),
       ...(hosts === undefined ? {} : { hosts }),
@@ -221,10 +222,10 @@ export function egress(
 
 /** Sends what an Egress opens through the gateways of a service. */
 export function egressGateway(name: Qualified, policy: Qualified, gateway: Qualified): string {
-  const of = split(gateway)
+  const of = ref(gateway)
   return document('policy.openservicemesh.io/v1alpha1', 'EgressGateway', name, {
     spec: {
-      rules: [{ egressPolicies: [split(policy)], egressGateways: [{ service: of.name, namespace: of.namespace }] }],
+      rules: [{ egressPolicies: [ref(policy)], egressGateways: [{ service: of.name, namespace: of.namespace }] }],
     },
   })
 }

@@ -1,26 +1,20 @@
 import type { Verdict } from '@osm-ts/oracle'
 
 import type { DifferentialMesh, Outcome } from './differential-mesh.js'
-import { type Policy, oracleOf, verdictOn } from './question.js'
-import type { Attempt } from './random-policy.js'
+import { lasting, TRIES_FOR_MS } from './outside-server.js'
+import { oracleOf, verdictOn } from './question.js'
+import type { Attempt, Policy } from './random-policy.js'
 import { shrunk } from './shrink.js'
-
-/** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. */
-const TRIES_FOR_MS = 120_000
 
 /** What stays wrong with what becomes of an attempt. */
 export async function lastingFault(
   differential: DifferentialMesh,
   attempt: Attempt,
   faultOf: (outcome: Outcome) => Promise<string | undefined> | string | undefined,
-  forMs: number,
+  forMs = TRIES_FOR_MS,
 ): Promise<string | undefined> {
-  const deadline = performance.now() + forMs
-  for (;;) {
-    const fault = await faultOf(await differential.attempt(attempt))
-    if (fault === undefined || performance.now() > deadline) return fault
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  const ask = async () => faultOf(await differential.attempt(attempt))
+  return lasting(ask, (fault) => fault === undefined, performance.now() + forMs)
 }
 
 /** The smallest policy that shows the disagreement, in words. */
@@ -30,7 +24,7 @@ export async function counterExample(
   attempt: Attempt,
   faultOf: (verdict: Verdict, outcome: Outcome, attempt: Attempt) => Promise<string | undefined> | string | undefined,
 ): Promise<string> {
-  const faultUnder = async (applied: Policy, forMs: number): Promise<string | undefined> => {
+  const faultUnder = async (applied: Policy, forMs?: number): Promise<string | undefined> => {
     await differential.apply(applied)
     const verdict = verdictOn(oracleOf(applied), attempt)
     return lastingFault(differential, attempt, (outcome) => faultOf(verdict, outcome, attempt), forMs)
@@ -40,7 +34,7 @@ export async function counterExample(
     async (fewer) => (await faultUnder({ ...policy, documents: fewer }, 1000)) !== undefined,
   )
   const smallest = { ...policy, documents }
-  const fault = await faultUnder(smallest, TRIES_FOR_MS)
+  const fault = await faultUnder(smallest)
   return [
     fault ?? 'the disagreement disappeared while it was shrunk',
     `attempt: ${JSON.stringify(attempt)}`,

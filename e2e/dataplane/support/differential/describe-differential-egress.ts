@@ -1,50 +1,33 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Oracle } from '@osm-ts/oracle'
 import fc from 'fast-check'
 
 import { DifferentialMesh } from './differential-mesh.js'
-import {
-  type EgressAttempt,
-  anyEgress,
-  anyEgressAttempt,
-  askedOutside,
-  egressQuestion,
-  needsLookup,
-} from './random-egress.js'
+import { lasting, type OutsideServer, outcomeOutside, startOutsideServer } from './outside-server.js'
+import { anyEgress, anyEgressAttempt, askedOutside, egressQuestion, needsLookup } from './random-egress.js'
 import { policyCan } from './policy-can.js'
 import { withoutDoubles } from './random-policy.js'
-import type { RawAnswer } from './raw-http.js'
 import { parsed, topology } from './topology.js'
 
 /** Policies, and attempts under each. */
 const POLICIES = 20
 const ATTEMPTS = 75
-/** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. */
-const TRIES_FOR_MS = 120_000
-const OUTSIDE = 'outside the mesh'
 
 /** Random Egress objects and requests, through sidecars of a class. */
 export function describeDifferentialEgress(sidecarClass: string): void {
   describe(`real sidecars of class ${sidecarClass} and the oracle, on hosts outside the mesh`, () => {
     let differential: DifferentialMesh
-    let servers: readonly Server[]
+    let servers: readonly OutsideServer[]
     let ports: readonly number[]
 
     beforeAll(async () => {
-      servers = await Promise.all([listening(), listening()])
-      // Listening servers have an address with a port.
-      ports = servers.map((server) => (server.address() as AddressInfo).port)
+      servers = await Promise.all([startOutsideServer(), startOutsideServer()])
+      ports = servers.map(({ port }) => port)
       differential = await DifferentialMesh.open(sidecarClass)
     })
     afterAll(async () => {
       await differential.close()
-      for (const server of servers) {
-        server.close()
-        server.closeAllConnections()
-      }
+      for (const server of servers) server.stop()
     })
 
     it('agree on what random Egress objects do with random requests', async () => {
@@ -62,7 +45,8 @@ export function describeDifferentialEgress(sidecarClass: string): void {
             expect({ attempt, reason, said, allowed }).toEqual({ attempt, reason, said, allowed: outcome === 'allow' })
             if (outcome === 'allow' && needsLookup(attempt)) continue
             counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-            const answer = await lastingAnswer(differential, attempt, outcome)
+            const ask = async () => outcomeOutside(await differential.leave(attempt))
+            const answer = await lasting(ask, (said) => said === outcome)
             expect({ attempt, reason, documents, outcome: answer }).toEqual({ attempt, reason, documents, outcome })
           }
         }),
@@ -72,38 +56,5 @@ export function describeDifferentialEgress(sidecarClass: string): void {
       for (const outcome of ['allow', 'deny']) expect(counts.get(outcome)).toBeGreaterThan(150)
       expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1000)
     })
-  })
-}
-
-/** What becomes of a request, or of a later one, if the first is not answered as expected. */
-async function lastingAnswer(
-  differential: DifferentialMesh,
-  attempt: EgressAttempt,
-  expected: string,
-): Promise<string> {
-  const deadline = performance.now() + TRIES_FOR_MS
-  for (;;) {
-    const answer = await differential.leave(attempt)
-    const said = outcomeOf(answer)
-    if (said === expected || performance.now() > deadline) return said
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
-
-/** Refusals come from the routes of a sidecar; another failure is none. */
-function outcomeOf({ status, body }: RawAnswer): string {
-  if (status === 200 && body === OUTSIDE) return 'allow'
-  return status === 403 || status === 404 ? 'deny' : `fails with ${status}: ${body}`
-}
-
-/** A server that belongs to no one's mesh. */
-function listening(): Promise<Server> {
-  const server = createServer((request, response) => {
-    request.resume()
-    response.end(OUTSIDE)
-  })
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => resolve(server))
   })
 }

@@ -1,13 +1,11 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
 import { DifferentialMesh, type Outcome } from './differential-mesh.js'
 import { disagreement } from './disagreement.js'
+import { lasting, type OutsideServer, outcomeOutside, startOutsideServer, TRIES_FOR_MS } from './outside-server.js'
 import { type AskedRequest, policyCan } from './policy-can.js'
-import { asked, documentsOf, oracleOf, type Policy, verdictOn } from './question.js'
+import { asked, documentsOf, oracleOf, verdictOn } from './question.js'
 import { anyAttack } from './random-attack.js'
 import {
   anyEgressAttempt,
@@ -17,41 +15,31 @@ import {
   needsLookup,
   type EgressAttempt,
 } from './random-egress.js'
-import { anyAttempt, policiesOf, withoutDoubles } from './random-policy.js'
-import type { RawAnswer } from './raw-http.js'
+import { anyAttempt, policiesOf, type Policy, withoutDoubles } from './random-policy.js'
 import { BARE } from './topology.js'
 
 /** Policies with an attack on each, and attempts before and after it. */
 const POLICIES = 20
 const ATTEMPTS = 30
 const DEPARTURES = 30
-/** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. For all answers to a policy together. */
-const TRIES_FOR_MS = 120_000
-const OUTSIDE = 'outside the mesh'
 
 /** Random objects of another namespace, and requests through sidecars of a class. */
 export function describeDifferentialIsolation(sidecarClass: string): void {
   describe(`real sidecars of class ${sidecarClass}, while somebody adds objects to his own namespace`, () => {
     let differential: DifferentialMesh
-    let outside: Server
+    let outside: OutsideServer
 
     beforeAll(async () => {
-      outside = createServer((request, response) => {
-        request.resume()
-        response.end(OUTSIDE)
-      })
-      await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve))
+      outside = await startOutsideServer()
       differential = await DifferentialMesh.open(sidecarClass)
     })
     afterAll(async () => {
       await differential.close()
-      outside.close()
-      outside.closeAllConnections()
+      outside.stop()
     })
 
     it('answer requests of others as before, and as the oracle says of the mesh without him, and so does osm policy can', async () => {
-      // A listening server has an address with a port.
-      const ports = [(outside.address() as AddressInfo).port]
+      const ports = [outside.port]
       const counts = new Map<string, number>()
       const exactly = (length: number) => ({ minLength: length, maxLength: length })
       await fc.assert(
@@ -69,6 +57,7 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
               await differential.apply(told)
               const can = await policyCan(documentsOf(told))
               const found: unknown[] = []
+              // For all answers to a policy together.
               const deadline = performance.now() + TRIES_FOR_MS
               for (const attempt of attempts) {
                 const verdict = verdictOn(oracle, attempt)
@@ -140,23 +129,10 @@ async function departed(
   expected: string,
   deadline: number,
 ): Promise<unknown> {
-  const outcomeOf = ({ status, body }: RawAnswer): string => {
-    if (status === 200 && body === OUTSIDE) return 'allow'
-    return status === 403 || status === 404 ? 'deny' : `fails with ${String(status)}: ${body}`
-  }
   const answer = await lasting(
-    async () => outcomeOf(await differential.leave(attempt)),
+    async () => outcomeOutside(await differential.leave(attempt)),
     (outcome) => outcome === expected,
     deadline,
   )
   return { attempt, answer, fault: answer === expected ? 'none' : `the oracle says ${expected}` }
-}
-
-/** The answer to a request, or to a later one if the first is not as it should be. */
-async function lasting<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean, deadline: number): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (isRight(answer) || performance.now() > deadline) return answer
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }

@@ -5,13 +5,11 @@ import fc from 'fast-check'
 import { counterExample, lastingFault } from './counter-example.js'
 import type { DifferentialMesh } from './differential-mesh.js'
 import { policyCan } from './policy-can.js'
-import { type Policy, asked, documentsOf, oracleOf, verdictOn } from './question.js'
-import type { Attempt } from './random-policy.js'
+import { asked, documentsOf, oracleOf, verdictOn } from './question.js'
+import type { Attempt, Policy } from './random-policy.js'
 import { anyRoutedAttempt, anyRoutedPolicy } from './random-routes.js'
 import { routingFault } from './routed-answers.js'
 import { shrunk } from './shrink.js'
-
-const TRIES_FOR_MS = 120_000
 
 /** How much is tried. */
 interface Amount {
@@ -39,7 +37,7 @@ export function itAgreesOnRoutes({ policies, attempts }: Amount, mesh?: () => Di
           const did =
             mesh === undefined || said !== undefined
               ? undefined
-              : await lastingFault(mesh(), attempt, (outcome) => routingFault(verdict, outcome, attempt), TRIES_FOR_MS)
+              : await lastingFault(mesh(), attempt, (outcome) => routingFault(verdict, outcome, attempt))
           const fault = said ?? did
           if (fault === undefined) continue
           found = { policy, attempt, isOfSidecars: said === undefined }

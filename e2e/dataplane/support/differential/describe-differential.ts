@@ -6,17 +6,14 @@ import { itAgreesOnRoutes } from './describe-differential-routes.js'
 import { DifferentialMesh } from './differential-mesh.js'
 import { disagreement } from './disagreement.js'
 import { policyCan } from './policy-can.js'
-import { type Policy, asked, documentsOf, oracleOf, verdictOn } from './question.js'
-import { type Attempt, anyAttempt, policiesOf } from './random-policy.js'
+import { asked, documentsOf, oracleOf, verdictOn } from './question.js'
+import { type Attempt, type Policy, anyAttempt, policiesOf } from './random-policy.js'
 
 /** Policies, and attempts under each. */
 const POLICIES = 20
 const ATTEMPTS = 110
 /** With routes of the Gateway API; other policies are compared without sidecars. */
 const ROUTED = { policies: 20, attempts: 100 }
-/** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. */
-const TRIES_FOR_MS = 120_000
-
 /** Random policies and requests, through sidecars of a class. */
 export function describeDifferential(sidecarClass: string): void {
   describe(`real sidecars of class ${sidecarClass}, osm policy can and the oracle`, () => {
@@ -53,7 +50,7 @@ export function describeDifferential(sidecarClass: string): void {
               policy.keepsEscapedSlashes && attempt.kind === 'http' && /^[^?]*%2f/i.test(attempt.request.target)
             for (const kind of [attempt.kind, ...(isKept ? ['kept slash'] : [])])
               counts.set(`${kind} ${verdict.outcome}`, (counts.get(`${kind} ${verdict.outcome}`) ?? 0) + 1)
-            const fault = await lastingFault(differential, attempt, (did) => disagreement(verdict, did), TRIES_FOR_MS)
+            const fault = await lastingFault(differential, attempt, (did) => disagreement(verdict, did))
             if (fault === undefined) continue
             found = { policy, attempt }
             throw new Error(fault)

@@ -4,16 +4,27 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 import { openSocket } from '@osm-ts/driver-testkit/testing'
 
 import { type TestMesh, startTestMesh } from '../mesh.js'
+import { type ProgramOutside, startAt } from '../program-outside.js'
 import { throughProxy } from '../traffic.js'
-import { telemetry } from '../yaml.js'
+import { ref, telemetry } from '../yaml.js'
 import { clientHello } from './client-hello.js'
-import { type Bare, startBare } from './bare.js'
-import { type Policy, configOf } from './question.js'
+import { configOf } from './question.js'
 import type { EgressAttempt } from './random-egress.js'
-import type { Attempt } from './random-policy.js'
+import type { Attempt, Policy } from './random-policy.js'
 import { type RawAnswer, RawClient } from './raw-http.js'
 import { bytesThroughProxy } from './raw-request.js'
-import { ARRIVALS, CANARY, HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
+import {
+  ARRIVALS,
+  BARE,
+  BARE_ADDRESS,
+  CANARY,
+  HTTP_PORT,
+  TCP_PORT,
+  canaryPolicy,
+  canaryUrl,
+  clients,
+  topology,
+} from './topology.js'
 
 /** What became of an attempt: who answered, and which path and headers it saw; or how it was refused. */
 export type Outcome =
@@ -39,12 +50,13 @@ const FILE = 'policy.yaml'
 /** Real sidecars whose policies change, and requests through them. */
 export class DifferentialMesh {
   readonly #mesh: TestMesh
-  readonly #bare: Bare
+  /** The server of the topology that no sidecar is in front of. */
+  readonly #bare: ProgramOutside
   readonly #clients: ReadonlyMap<string, RawClient>
   #state = 0
   #marks = 0
 
-  private constructor(mesh: TestMesh, bare: Bare) {
+  private constructor(mesh: TestMesh, bare: ProgramOutside) {
     this.#mesh = mesh
     this.#bare = bare
     this.#clients = new Map(
@@ -56,7 +68,7 @@ export class DifferentialMesh {
   }
 
   static async open(sidecarClass = 'envoy'): Promise<DifferentialMesh> {
-    const bare = await startBare()
+    const bare = await startAt(BARE_ADDRESS, BARE, { http: HTTP_PORT, tcp: TCP_PORT }, { ARRIVALS })
     return new DifferentialMesh(
       await startTestMesh(
         {
@@ -151,7 +163,7 @@ export class DifferentialMesh {
 
   /** Sends what is attempted. */
   async attempt(attempt: Attempt): Promise<Outcome> {
-    const [namespace = '', name = ''] = attempt.to.split('/')
+    const { namespace, name } = ref(attempt.to)
     if (attempt.kind === 'tcp') {
       const { serverName } = attempt
       // Less than the header of a TLS record would leave a sidecar that looks for a server name waiting for the rest of it.

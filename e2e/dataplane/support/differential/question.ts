@@ -1,19 +1,9 @@
 import { Oracle, type Question, type Verdict } from '@osm-ts/oracle'
 
-import { meshConfig } from '../yaml.js'
+import { meshConfig, ref } from '../yaml.js'
 import type { AskedRequest } from './policy-can.js'
-import type { Attempt } from './random-policy.js'
+import type { Attempt, Policy } from './random-policy.js'
 import { HTTP_PORT, TCP_PORT, parsed, topology } from './topology.js'
-
-/** A policy over the mesh that stays. */
-export interface Policy {
-  readonly permissive: boolean
-  /** Namespaces in which a missing sidecar means plaintext. */
-  readonly plaintext: readonly string[]
-  /** `traffic.escapedSlashes` is `Keep`. */
-  readonly keepsEscapedSlashes: boolean
-  readonly documents: readonly string[]
-}
 
 /** The oracle for a policy. */
 export function oracleOf(policy: Policy): Oracle {
@@ -67,9 +57,4 @@ function question(attempt: Attempt): Question {
     values.set(key, values.has(key) ? `${values.get(key) ?? ''},${value.trim()}` : value.trim())
   }
   return { ...base, port: HTTP_PORT, request: { method, target, headers: Object.fromEntries(values) } }
-}
-
-function ref(text: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = '', name = ''] = text.split('/')
-  return { namespace, name }
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 
 import type { Attempt } from './random-policy.js'
-import { GATEWAY_API, namespace } from './random-route-names.js'
+import { GATEWAY_API, numbered } from './random-names.js'
 import { backend, headerCondition, headers, mirror, ofBackend, parent } from './random-route-parts.js'
-import { clients, document, services } from './topology.js'
+import { clients, services } from './topology.js'
 
 const called = fc.oneof(
   {
@@ -54,16 +54,15 @@ const callRule = fc.record(
 )
 
 /** GRPCRoutes. */
-export const grpcRoute = fc
-  .tuple(
-    namespace,
-    fc.nat(3),
-    fc.array(parent, { minLength: 1, maxLength: 2 }),
-    fc.array(callRule, { minLength: 1, maxLength: 4 }),
-  )
-  .map(([home, number, parentRefs, rules]) =>
-    document(`${GATEWAY_API}/v1`, 'GRPCRoute', `${home}/g${number}`, { spec: { parentRefs, rules } }),
-  )
+export const grpcRoute = numbered(
+  `${GATEWAY_API}/v1`,
+  'GRPCRoute',
+  { name: 'g', last: 3 },
+  fc.record({
+    parentRefs: fc.array(parent, { minLength: 1, maxLength: 2 }),
+    rules: fc.array(callRule, { minLength: 1, maxLength: 4 }),
+  }),
+)
 
 /** gRPC calls of services that routes are attached to: with the type of their content, which sidecars answer in the way of gRPC, and without. */
 export const anyRoutedCall: fc.Arbitrary<Attempt> = fc

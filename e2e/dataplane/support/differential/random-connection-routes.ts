@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
 import { type Attempt } from './random-policy.js'
-import { GATEWAY_API, anyService, namespace } from './random-route-names.js'
+import { GATEWAY_API, anyService, numbered } from './random-names.js'
 import { HTTP_PORT, TCP_PORT, clients, document, services } from './topology.js'
 
 /* Random TCPRoutes and TLSRoutes of the Gateway API, with few names, so that several are attached to one port and have one server name. */
@@ -64,15 +64,14 @@ const rest = fc.record({
   rules: fc.array(backend, { minLength: 1, maxLength: 3 }).map((backendRefs) => [{ backendRefs }]),
 })
 
-const tcpRoute = fc
-  .tuple(namespace, fc.nat(3), rest)
-  .map(([home, number, spec]) => document(`${GATEWAY_API}/v1`, 'TCPRoute', `${home}/c${number}`, { spec }))
+const tcpRoute = numbered(`${GATEWAY_API}/v1`, 'TCPRoute', { name: 'c', last: 3 }, rest)
 
-const tlsRoute = fc
-  .tuple(namespace, fc.nat(4), hostnames, rest)
-  .map(([home, number, names, spec]) =>
-    document(`${GATEWAY_API}/v1`, 'TLSRoute', `${home}/s${number}`, { spec: { ...spec, hostnames: names } }),
-  )
+const tlsRoute = numbered(
+  `${GATEWAY_API}/v1`,
+  'TLSRoute',
+  { name: 's', last: 4 },
+  fc.tuple(hostnames, rest).map(([names, spec]) => ({ ...spec, hostnames: names })),
+)
 
 /** TCPRoutes and TLSRoutes. */
 export const anyConnectionRoutes: fc.Arbitrary<readonly string[]> = fc

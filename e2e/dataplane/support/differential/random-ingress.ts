@@ -3,6 +3,7 @@ import fc from 'fast-check'
 
 import { meshConfig } from '../yaml.js'
 import type { AskedRequest } from './policy-can.js'
+import { anyMatch, groupReferences, routeGroups } from './random-names.js'
 import { document } from './topology.js'
 
 /** Two services with workloads, one of them with a named port, and two gateways outside the mesh of which one has an endpoint. */
@@ -23,24 +24,6 @@ export const ingressTopology: readonly string[] = [
   document('v1', 'Service', 'edge/gateway', { spec: { selector: { app: 'gateway' }, ports: [{ port: 80 }] } }),
   document('v1', 'Service', 'edge/other', { spec: { selector: { app: 'other' }, ports: [{ port: 80 }] } }),
 ]
-
-const reference = fc
-  .constantFrom('g0', 'g1', 'none')
-  .map((name) => ({ apiGroup: 'specs.smi-spec.io/v1alpha4', kind: 'HTTPRouteGroup', name }))
-const match = fc.record(
-  {
-    name: fc.constantFrom('m0', 'm1'),
-    pathRegex: fc.constantFrom('/a', '/a/.*', '.*', '/b', ''),
-    methods: fc.constantFrom(['GET'], ['*'], ['POST'], []),
-    headers: fc.constantFrom([{ 'x-user': 'r.*' }], [{ 'X-User': 'root' }, { 'x-user': 'rita' }]),
-  },
-  { requiredKeys: ['name'] },
-)
-const routeGroup = fc
-  .tuple(fc.nat(1), fc.array(match, { minLength: 1, maxLength: 3 }))
-  .map(([number, matches]) =>
-    document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `shop/g${number}`, { spec: { matches } }),
-  )
 
 const source = fc.constantFrom(
   { kind: 'IPRange', name: '203.0.113.0/24' },
@@ -73,7 +56,7 @@ const access = fc
         selector: ({ name, port }) => `${name} ${port.number}`,
       }),
       sources: fc.array(source, { minLength: 1, maxLength: 4 }),
-      matches: fc.oneof(fc.constant([]), fc.array(reference, { minLength: 1, maxLength: 2 })),
+      matches: groupReferences,
     }),
   )
   .map(([kind, number, spec]) => document('policy.openservicemesh.io/v1alpha1', kind, `shop/i${number}`, { spec }))
@@ -90,7 +73,7 @@ export const anyIngress: fc.Arbitrary<readonly string[]> = fc
         },
       }),
     ]),
-    fc.array(routeGroup, { minLength: 1, maxLength: 3 }),
+    fc.array(routeGroups(anyMatch, 3, fc.constant('shop')), { minLength: 1, maxLength: 3 }),
     fc.array(access, { minLength: 1, maxLength: 5 }),
   )
   .map((lists) => lists.flat())

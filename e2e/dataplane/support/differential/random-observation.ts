@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 
 import { meshConfig } from '../yaml.js'
+import { numbered } from './random-names.js'
 import { address, duration, headerName, headerValue, mostly } from './random-values.js'
-import { document } from './topology.js'
 
 /* Random objects that say how sidecars log, trace and speak TLS. */
 
@@ -25,47 +25,42 @@ const format = fc.oneof(
   ),
 )
 
-const telemetry = fc
-  .tuple(
-    fc.constantFrom('a', 'b'),
-    fc.nat(9),
-    fc.record(
-      {
-        selector: mostly(fc.constantFrom({}, { app: 'web' }, { tier: 'server' }, { app: 'none' })),
-        accessLog: mostly(
-          fc.record(
-            {
-              format: mostly(format),
-              openTelemetry: fc.record(
-                {
-                  extensionService: fc.nat(3).map((number) => ({ namespace: 'a', name: `extension${number}` })),
-                  attributes: fc.dictionary(headerName, headerValue, { maxKeys: 2 }),
-                },
-                { requiredKeys: ['extensionService'] },
-              ),
-            },
-            { requiredKeys: [] },
-          ),
+const telemetry = numbered(
+  'policy.openservicemesh.io/v1alpha1',
+  'Telemetry',
+  { name: 'telemetry', last: 9 },
+  fc.record(
+    {
+      selector: mostly(fc.constantFrom({}, { app: 'web' }, { tier: 'server' }, { app: 'none' })),
+      accessLog: mostly(
+        fc.record(
+          {
+            format: mostly(format),
+            openTelemetry: fc.record(
+              {
+                extensionService: fc.nat(3).map((number) => ({ namespace: 'a', name: `extension${number}` })),
+                attributes: fc.dictionary(headerName, headerValue, { maxKeys: 2 }),
+              },
+              { requiredKeys: ['extensionService'] },
+            ),
+          },
+          { requiredKeys: [] },
         ),
-      },
-      { requiredKeys: [] },
-    ),
-  )
-  .map(([namespace, number, spec]) =>
-    document('policy.openservicemesh.io/v1alpha1', 'Telemetry', `${namespace}/telemetry${number}`, { spec }),
-  )
+      ),
+    },
+    { requiredKeys: [] },
+  ),
+)
 
-const extensionService = fc
-  .tuple(
-    fc.nat(2),
-    fc.record(
-      { host: mostly(address), port: mostly(port), protocol: fc.constantFrom('grpc', 'udp'), connectTimeout: duration },
-      { requiredKeys: ['host', 'port'] },
-    ),
-  )
-  .map(([number, spec]) =>
-    document('config.openservicemesh.io/v1alpha2', 'ExtensionService', `a/extension${number}`, { spec }),
-  )
+const extensionService = numbered(
+  'config.openservicemesh.io/v1alpha2',
+  'ExtensionService',
+  { home: fc.constant('a'), name: 'extension', last: 2 },
+  fc.record(
+    { host: mostly(address), port: mostly(port), protocol: fc.constantFrom('grpc', 'udp'), connectTimeout: duration },
+    { requiredKeys: ['host', 'port'] },
+  ),
+)
 
 const version = fc.constantFrom('TLS_AUTO', 'TLSv1_0', 'TLSv1_2', 'TLSv1_3')
 const ciphers = fc.subarray([

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 
+import { type Qualified, ref } from '../yaml.js'
+import { namespace, numbered, routeGroups } from './random-names.js'
 import { type RawRequest } from './raw-request.js'
 import { HTTP_PORT, TCP_PORT, clients, document, servers, services } from './topology.js'
 
@@ -8,11 +10,8 @@ import { HTTP_PORT, TCP_PORT, clients, document, servers, services } from './top
  * contradict each other.
  */
 
-const namespace = fc.constantFrom('a', 'b')
-const accounts = [...clients, ...servers].map((name) => {
-  const [home = '', own = ''] = name.split('/')
-  return { kind: 'ServiceAccount', namespace: home, name: own }
-})
+const accountOf = (name: Qualified) => ({ kind: 'ServiceAccount', ...ref(name) })
+const accounts = [...clients, ...servers].map(accountOf)
 
 const pathRegex = fc.constantFrom(
   '/a',
@@ -55,25 +54,20 @@ const httpMatch = fc.record(
 )
 
 /** HTTPRouteGroups that the others refer to. */
-export const anyRouteGroup = fc
-  .tuple(namespace, fc.nat(1), fc.array(httpMatch, { minLength: 1, maxLength: 4 }))
-  .map(([home, number, matches]) =>
-    document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `${home}/g${number}`, { spec: { matches } }),
-  )
+export const anyRouteGroup = routeGroups(httpMatch, 4)
 
 /** TCPRoutes of SMI, for TrafficTargets. */
-export const anyPortRoute = fc
-  .tuple(
-    namespace,
-    fc.nat(1),
-    fc.constantFrom(
-      {},
-      { matches: { ports: [] } },
-      { matches: { ports: [HTTP_PORT] } },
-      { matches: { ports: [TCP_PORT, 1] } },
-    ),
-  )
-  .map(([home, number, spec]) => document('specs.smi-spec.io/v1alpha4', 'TCPRoute', `${home}/t${number}`, { spec }))
+export const anyPortRoute = numbered(
+  'specs.smi-spec.io/v1alpha4',
+  'TCPRoute',
+  { name: 't', last: 1 },
+  fc.constantFrom<object[]>(
+    {},
+    { matches: { ports: [] } },
+    { matches: { ports: [HTTP_PORT] } },
+    { matches: { ports: [TCP_PORT, 1] } },
+  ),
+)
 
 const rule = fc.oneof(
   {
@@ -115,49 +109,48 @@ export const anyOpening = fc
     fc.oneof(pathRegex, fc.constantFrom('.*', '/.*', '/a/.*', '/[^/]*')),
   )
   .map(([number, server, callers, path]) => {
-    const [namespace = '', name = ''] = server.split('/')
+    const { namespace } = ref(server)
     const own = `open${number}`
-    const sources = callers.map((caller) => {
-      const [home = '', account = ''] = caller.split('/')
-      return { kind: 'ServiceAccount', namespace: home, name: account }
-    })
+    const sources = callers.map(accountOf)
     const rules = [{ kind: 'HTTPRouteGroup', name: own, matches: ['m0'] }]
     return [
       document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `${namespace}/${own}`, {
         spec: { matches: [{ name: 'm0', pathRegex: path, methods: ['*'] }] },
       }),
       document('access.smi-spec.io/v1alpha3', 'TrafficTarget', `${namespace}/${own}`, {
-        spec: { destination: { kind: 'ServiceAccount', namespace, name }, rules, sources },
+        spec: { destination: accountOf(server), rules, sources },
       }),
     ]
   })
 
 const backend = fc.record({ service: fc.constantFrom('web', 'twin', 'both', 'store', 'none'), weight: fc.nat(3) })
 /** TrafficSplits between services of the mesh. */
-export const anySplit = fc
-  .tuple(
-    namespace,
-    fc.nat(2),
-    fc.record(
-      {
-        service: fc.constantFrom('web', 'twin', 'both', 'store', 'both.a', 'web.b', 'both.a.svc.cluster.local'),
-        backends: fc.array(backend, { minLength: 1, maxLength: 3 }),
-        matches: fc.constantFrom([{ kind: 'HTTPRouteGroup', name: 'g0' }], [{ kind: 'HTTPRouteGroup', name: 'g2' }]),
-      },
-      { requiredKeys: ['service', 'backends'] },
-    ),
-  )
-  .map(([home, number, spec]) =>
-    document('split.smi-spec.io/v1alpha4', 'TrafficSplit', `${home}/sp${number}`, { spec }),
-  )
+export const anySplit = numbered(
+  'split.smi-spec.io/v1alpha4',
+  'TrafficSplit',
+  { name: 'sp', last: 2 },
+  fc.record(
+    {
+      service: fc.constantFrom('web', 'twin', 'both', 'store', 'both.a', 'web.b', 'both.a.svc.cluster.local'),
+      backends: fc.array(backend, { minLength: 1, maxLength: 3 }),
+      matches: fc.constantFrom([{ kind: 'HTTPRouteGroup', name: 'g0' }], [{ kind: 'HTTPRouteGroup', name: 'g2' }]),
+    },
+    { requiredKeys: ['service', 'backends'] },
+  ),
+)
 
-/** Documents of a policy, no two of one name. */
-export const anyPolicy: fc.Arbitrary<{
+/** A policy over the mesh that stays. */
+export interface Policy {
   readonly permissive: boolean
+  /** Namespaces in which a missing sidecar means plaintext. */
   readonly plaintext: readonly string[]
+  /** `traffic.escapedSlashes` is `Keep`. */
   readonly keepsEscapedSlashes: boolean
   readonly documents: readonly string[]
-}> = fc.record({
+}
+
+/** Documents of a policy, no two of one name. */
+export const anyPolicy: fc.Arbitrary<Policy> = fc.record({
   permissive: fc.nat(5).map((number) => number === 0),
   plaintext: fc.constantFrom([], ['a'], ['*'], ['b']),
   keepsEscapedSlashes: fc.boolean(),
@@ -193,7 +186,7 @@ export function withoutDoubles(documents: readonly string[]): readonly string[] 
 }
 
 /** One thing that a client tries. */
-export type Attempt = { readonly from: string; readonly to: string } & (
+export type Attempt = { readonly from: Qualified; readonly to: Qualified } & (
   | {
       readonly kind: 'tcp'
       /** Of a connection with TLS; empty: TLS without a name. */

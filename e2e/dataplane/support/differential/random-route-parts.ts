@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-import { anyService } from './random-route-names.js'
+import { anyService } from './random-names.js'
 import { HTTP_PORT, TCP_PORT } from './topology.js'
 
 /* What random HTTPRoutes and GRPCRoutes are made of. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 
-import type { Policy } from './question.js'
 import { anyConnectionRoutes, anyRoutedConnection, greeter } from './random-connection-routes.js'
 import {
   type Attempt,
+  type Policy,
   anyOpening,
   anyPortRoute,
   anyRouteGroup,
@@ -12,7 +12,7 @@ import {
   withoutDoubles,
 } from './random-policy.js'
 import { anyRoutedCall, grpcRoute } from './random-call-routes.js'
-import { GATEWAY_API, namespace } from './random-route-names.js'
+import { GATEWAY_API, namespace, numbered } from './random-names.js'
 import { backend, headerCondition, headers, mirror, ofBackend, parent } from './random-route-parts.js'
 import { HTTP_PORT, clients, document, services } from './topology.js'
 
@@ -128,16 +128,15 @@ const rule = fc
     return redirects && backendRefs.length < 3 ? others : { ...others, backendRefs }
   })
 
-const httpRoute = fc
-  .tuple(
-    namespace,
-    fc.nat(6),
-    fc.array(parent, { minLength: 1, maxLength: 2 }),
-    fc.array(rule, { minLength: 1, maxLength: 4 }),
-  )
-  .map(([home, number, parentRefs, rules]) =>
-    document(`${GATEWAY_API}/v1`, 'HTTPRoute', `${home}/r${number}`, { spec: { parentRefs, rules } }),
-  )
+const httpRoute = numbered(
+  `${GATEWAY_API}/v1`,
+  'HTTPRoute',
+  { name: 'r', last: 6 },
+  fc.record({
+    parentRefs: fc.array(parent, { minLength: 1, maxLength: 2 }),
+    rules: fc.array(rule, { minLength: 1, maxLength: 4 }),
+  }),
+)
 
 const grant = fc
   .tuple(

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 
+import { ref } from '../yaml.js'
+import { numbered } from './random-names.js'
 import { randomObservation } from './random-observation.js'
 import { address, count, duration, expression, headerName, headerValue, host, mostly, range } from './random-values.js'
 import { HTTP_PORT, TCP_PORT, document, services } from './topology.js'
@@ -18,8 +20,8 @@ const group = fc.constantFrom('g0', 'g1', 'random', 'none')
 const routes = group.map((name) => ({ apiGroup: 'specs.smi-spec.io/v1alpha4', kind: 'HTTPRouteGroup', name }))
 const account = { kind: 'ServiceAccount', name: 'alice', namespace: 'a' }
 
-const meshHost = fc.constantFrom(...services, 'a/none').map((name) => {
-  const [namespace = '', own = ''] = name.split('/')
+const meshHost = fc.constantFrom(...services, 'a/none' as const).map((name) => {
+  const { namespace, name: own } = ref(name)
   return `${own}.${namespace}.svc.cluster.local`
 })
 
@@ -74,54 +76,53 @@ const globalLimit = fc.record(
   { requiredKeys: [] },
 )
 
-const upstreamTrafficSetting = fc
-  .tuple(
-    fc.constantFrom('a', 'b'),
-    fc.nat(19),
-    fc.record(
-      {
-        host: mostly(fc.oneof(meshHost, meshHost, host)),
-        connectionSettings: fc.record(
-          {
-            tcp: fc.record({ maxConnections: mostly(count), connectTimeout: duration }, { requiredKeys: [] }),
-            http: fc.record(
-              {
-                maxRequests: mostly(count),
-                maxRequestsPerConnection: mostly(count),
-                maxPendingRequests: mostly(count),
-                maxRetries: mostly(count),
-                circuitBreaking: fc.record(
-                  { statTimeWindow: duration, errorRatioThreshold: fc.double({ min: 0, max: 2, noNaN: true }) },
-                  { requiredKeys: [] },
-                ),
-              },
-              { requiredKeys: [] },
-            ),
-          },
-          { requiredKeys: [] },
-        ),
-        rateLimit: fc.record(
-          {
-            local: fc.record(
-              { tcp: fc.record({ connections: mostly(count), unit, burst: mostly(count) }), http: localHttp },
-              { requiredKeys: [] },
-            ),
-            global: globalLimit,
-          },
-          { requiredKeys: [] },
-        ),
-        httpRoutes: fc.array(
-          fc.record({
-            path: expression,
-            rateLimit: fc.record({ local: localHttp, global: fc.record({ descriptors }) }, { requiredKeys: [] }),
-          }),
-          { maxLength: 3 },
-        ),
-      },
-      { requiredKeys: ['host'] },
-    ),
-  )
-  .map(([namespace, number, spec]) => document(api, 'UpstreamTrafficSetting', `${namespace}/uts${number}`, { spec }))
+const upstreamTrafficSetting = numbered(
+  api,
+  'UpstreamTrafficSetting',
+  { name: 'uts', last: 19 },
+  fc.record(
+    {
+      host: mostly(fc.oneof(meshHost, meshHost, host)),
+      connectionSettings: fc.record(
+        {
+          tcp: fc.record({ maxConnections: mostly(count), connectTimeout: duration }, { requiredKeys: [] }),
+          http: fc.record(
+            {
+              maxRequests: mostly(count),
+              maxRequestsPerConnection: mostly(count),
+              maxPendingRequests: mostly(count),
+              maxRetries: mostly(count),
+              circuitBreaking: fc.record(
+                { statTimeWindow: duration, errorRatioThreshold: fc.double({ min: 0, max: 2, noNaN: true }) },
+                { requiredKeys: [] },
+              ),
+            },
+            { requiredKeys: [] },
+          ),
+        },
+        { requiredKeys: [] },
+      ),
+      rateLimit: fc.record(
+        {
+          local: fc.record(
+            { tcp: fc.record({ connections: mostly(count), unit, burst: mostly(count) }), http: localHttp },
+            { requiredKeys: [] },
+          ),
+          global: globalLimit,
+        },
+        { requiredKeys: [] },
+      ),
+      httpRoutes: fc.array(
+        fc.record({
+          path: expression,
+          rateLimit: fc.record({ local: localHttp, global: fc.record({ descriptors }) }, { requiredKeys: [] }),
+        }),
+        { maxLength: 3 },
+      ),
+    },
+    { requiredKeys: ['host'] },
+  ),
+)
 
 const retry = fc
   .tuple(
@@ -146,35 +147,33 @@ const retry = fc
     }),
   )
 
-const egress = fc
-  .tuple(
-    fc.nat(9),
-    fc.record(
-      {
-        hosts: fc.array(host, { minLength: 1, maxLength: 4 }),
-        ipAddresses: fc.array(range, { minLength: 1, maxLength: 3 }),
-        ports: fc.array(
-          fc.record({
-            number: mostly(port),
-            protocol: fc.constantFrom('http', 'http', 'https', 'tcp', 'tcp-server-first', 'udp'),
-          }),
-          { minLength: 1, maxLength: 3 },
+const egress = numbered(
+  api,
+  'Egress',
+  { home: fc.constant('a'), name: 'egress', last: 9 },
+  fc.record(
+    {
+      sources: fc.constantFrom({}, {}, { mtls: { issuer: 'osm' } }).map((mtls) => [{ ...account, ...mtls }]),
+      hosts: fc.array(host, { minLength: 1, maxLength: 4 }),
+      ipAddresses: fc.array(range, { minLength: 1, maxLength: 3 }),
+      ports: fc.array(
+        fc.record({
+          number: mostly(port),
+          protocol: fc.constantFrom('http', 'http', 'https', 'tcp', 'tcp-server-first', 'udp'),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
+      matches: fc.array(
+        fc.oneof(
+          routes,
+          fc.nat(19).map((setting) => ({ apiGroup: api, kind: 'UpstreamTrafficSetting', name: `uts${setting}` })),
         ),
-        matches: fc.array(
-          fc.oneof(
-            routes,
-            fc.nat(19).map((setting) => ({ apiGroup: api, kind: 'UpstreamTrafficSetting', name: `uts${setting}` })),
-          ),
-          { maxLength: 2 },
-        ),
-      },
-      { requiredKeys: ['ports'] },
-    ),
-    fc.constantFrom({}, {}, { mtls: { issuer: 'osm' } }),
-  )
-  .map(([number, rest, mtls]) =>
-    document(api, 'Egress', `a/egress${number}`, { spec: { sources: [{ ...account, ...mtls }], ...rest } }),
-  )
+        { maxLength: 2 },
+      ),
+    },
+    { requiredKeys: ['sources', 'ports'] },
+  ),
+)
 
 /** IngressBackends and AccessControls have one form. */
 const outside = fc
