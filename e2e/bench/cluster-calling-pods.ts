@@ -2,6 +2,8 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
+import { until } from '@osm-ts/driver-api/toolkit'
+
 import { nodeProgram } from './cluster-pods.js'
 import type { SharedCluster } from '../cluster/support/shared-cluster.js'
 
@@ -62,7 +64,6 @@ export class CallingPods {
   readonly #timeoutMs: number
   readonly #child: ChildProcessByStdio<null, Readable, Readable>
   readonly #told = new Map<string, Told>()
-  #wake: () => void = () => undefined
   #failure: Error | undefined
 
   private constructor({ kubectlPath, kubeconfig }: SharedCluster, workload: CallingWorkload, timeoutMs: number) {
@@ -76,12 +77,11 @@ export class CallingPods {
     })
     let said = ''
     this.#child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-    this.#child.once('error', (error) => this.#end(error))
-    this.#child.once('close', () => this.#end(new Error(`kubectl logs has ended: ${said.trim()}`)))
+    this.#child.once('error', (error) => (this.#failure = error))
+    this.#child.once('close', () => (this.#failure = new Error(`kubectl logs has ended: ${said.trim()}`)))
     createInterface({ input: this.#child.stdout }).on('line', (line) => {
       const told = JSON.parse(line) as Told
       this.#told.set(`${told.pod} ${told.place}`, told)
-      this.#wake()
     })
   }
 
@@ -112,19 +112,12 @@ export class CallingPods {
   }
 
   async #until(what: string, isSo: () => boolean): Promise<void> {
-    const deadline = Date.now() + this.#timeoutMs
-    while (!isSo()) {
+    const check = (): boolean => {
       if (this.#failure !== undefined) throw this.#failure
-      const left = deadline - Date.now()
-      if (left <= 0) throw new Error(`${what}: not within ${this.#timeoutMs} ms; told: ${this.#summary()}`)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left)
-        this.#wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
+      return isSo()
     }
+    const failure = (): Error => new Error(`${what}: not within ${this.#timeoutMs} ms; told: ${this.#summary()}`)
+    await until(check, what, { timeoutMs: this.#timeoutMs, everyMs: 20, failure })
   }
 
   #summary(): string {
@@ -134,10 +127,5 @@ export class CallingPods {
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
     return JSON.stringify(Object.fromEntries(counts))
-  }
-
-  #end(error: Error): void {
-    this.#failure = error
-    this.#wake()
   }
 }

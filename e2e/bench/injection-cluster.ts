@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { get } from 'node:https'
 
 import { manifests } from '@osm-ts/core/testing'
+import { eventually } from '@osm-ts/driver-api/toolkit'
 import { apiVersionOf, type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import { parse } from 'yaml'
 
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'
+import { askSecurely } from '../api/support/ask-securely.js'
 import { defineKinds } from '../api/support/definitions.js'
 import { createObjects } from './kubernetes-cluster.js'
 import { BENCH_NAMESPACE, benchPod, injectedNamespace, meshConfigSpec } from './injection-pods.js'
@@ -125,15 +126,14 @@ async function measure(
 
 /** The API server takes up webhooks and endpoints when it sees them. */
 async function untilInjected(createPod: (index: number) => Promise<void>): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await createPod(attempt)
-      return
-    } catch (error) {
-      if (attempt === 50) throw error
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    }
-  }
+  let attempt = 0
+  const failed = () =>
+    createPod(attempt++).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    )
+  const failure = (last: Awaited<ReturnType<typeof failed>>) => new Error('no pod is injected', { cause: last?.error })
+  await eventually(failed, (last) => last === undefined, { everyMs: 200, failure })
 }
 
 /** Creates so many a second, whether or not those before are done. */
@@ -155,15 +155,13 @@ async function histogram({ description }: OwnApiServer): Promise<(bound: string)
   const { users } = parse(readFileSync(description.kubeconfigPath, 'utf8')) as {
     readonly users: readonly [{ readonly user: { readonly token: string } }]
   }
-  const headers = { authorization: `Bearer ${users[0].user.token}` }
-  const text = await new Promise<string>((resolve, reject) => {
-    get(`${description.url}/metrics`, { ca: description.caPem, headers }, (response) => {
-      let body = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
-      response.on('end', () => {
-        resolve(body)
-      })
-    }).once('error', reject)
+  const { url, caPem: roots } = description
+  const signal = AbortSignal.timeout(60_000)
+  const { text } = await askSecurely(`${url}/metrics`, {
+    roots,
+    serverName: 'kubernetes',
+    signal,
+    token: users[0].user.token,
   })
   const lines = text.split('\n').filter((line) => line.startsWith(`${HISTOGRAM}_bucket`) && line.includes(WEBHOOK))
   return (bound) => {

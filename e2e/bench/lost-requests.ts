@@ -84,7 +84,7 @@ const changes: readonly { readonly file: string; readonly at: (n: number) => rea
       ...(['v1', 'v2'] as const).map((version) =>
         trafficTarget(`shop/${version}`, {
           to: `shop/${version}`,
-          from: isOdd(n) ? ['shop/client', 'shop/thief'] : ['shop/client'],
+          from: n % 2 === 1 ? ['shop/client', 'shop/thief'] : ['shop/client'],
           rules: [{ kind: 'HTTPRouteGroup', name: 'store' }],
         }),
       ),
@@ -128,10 +128,6 @@ function workloads({ server, idle }: LostRequestsOptions): readonly string[] {
     ]),
     service('shop/store', 'v1', 8080, { protocol: 'http' }),
   ]
-}
-
-function isOdd(n: number): boolean {
-  return n % 2 === 1
 }
 
 /** Requests without pause until it is stopped. */

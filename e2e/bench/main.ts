@@ -97,9 +97,20 @@ async function run(): Promise<void> {
   console.log(values.json ? JSON.stringify(report) : JSON.stringify(report, null, 2))
 }
 
+/** Path of a bundle of a package. */
+function bundleOf(name: string, file: string): string {
+  return new URL(`../../packages/${name}/dist/${file}`, import.meta.url).pathname
+}
+
+/** Runs what needs a real API server, and says why where there is none. */
+async function onApiServer(measure: () => Promise<unknown>): Promise<unknown> {
+  const { OSM_API_TIER_OBSTACLE: notRun } = process.env
+  return notRun === undefined ? measure() : { notRun }
+}
+
 /** Processes of a mesh with simulated proxies. */
 const scalePrograms = {
-  controller: new URL('../../packages/controller/dist/osm-controller.mjs', import.meta.url).pathname,
+  controller: bundleOf('controller', 'osm-controller.mjs'),
   api: new URL('./bench-scale-api.mjs', import.meta.url).pathname,
   proxies: new URL('./bench-scale-proxies.mjs', import.meta.url).pathname,
   floor: new URL('./bench-floor.mjs', import.meta.url).pathname,
@@ -118,7 +129,7 @@ function meshPrograms(): MeshPrograms {
   if (envoy === '') throw new Error('ENVOY_BIN names no Envoy; `npm run bench` provides one')
   return {
     envoy,
-    controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
+    controllerProgram: bundleOf('standalone', 'controller.mjs'),
   }
 }
 
@@ -194,7 +205,7 @@ const benchmarks = {
       warmUp: values.quick ? 2 : 20,
       turns: values.quick ? 1 : 2,
       programs: scalePrograms,
-      hostProgram: new URL('../../packages/driver-process/dist/osm-driver-host.mjs', import.meta.url).pathname,
+      hostProgram: bundleOf('driver-process', 'osm-driver-host.mjs'),
     }),
   scale: () =>
     measureScale({
@@ -300,7 +311,7 @@ const benchmarks = {
     }),
   machines: () =>
     measureMachinesAtRest({
-      controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
+      controllerProgram: bundleOf('standalone', 'controller.mjs'),
       machines: 1_000,
       roundSeconds: 10,
       seconds: values.quick ? 20 : 60,
@@ -314,14 +325,14 @@ const benchmarks = {
       warmUp: values.quick ? 300 : 2000,
       requests: values.quick ? 3000 : 20_000,
     }),
-  'kubernetes-sync': async () => {
-    const obstacle = process.env.OSM_API_TIER_OBSTACLE
-    if (obstacle !== undefined) return { notRun: obstacle }
-    const size = values.quick
-      ? { pods: 500, services: 100, namespaces: 10 }
-      : { pods: 5000, services: 1000, namespaces: 50 }
-    return measureKubernetesSync({ ...size, rounds: values.quick ? 1 : 2 })
-  },
+  'kubernetes-sync': () =>
+    onApiServer(() =>
+      measureKubernetesSync(
+        values.quick
+          ? { pods: 500, services: 100, namespaces: 10, rounds: 1 }
+          : { pods: 5000, services: 1000, namespaces: 50, rounds: 2 },
+      ),
+    ),
   kwok: async () => {
     const {
       OSM_API_TIER_OBSTACLE: obstacle,
@@ -346,29 +357,28 @@ const benchmarks = {
         ? { closedSeconds: 2, openSeconds: 1, warmUpSeconds: { server: 2, closed: 1, open: 1 } }
         : { closedSeconds: 20, openSeconds: 15, warmUpSeconds: { server: 8, closed: 4, open: 4 } }),
       programs: {
-        injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
+        injector: bundleOf('injector', 'osm-injector.mjs'),
         api: scalePrograms.api,
         floor: scalePrograms.floor,
         load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
       },
     }),
-  'injection-cluster': async () => {
-    const obstacle = process.env.OSM_API_TIER_OBSTACLE
-    if (obstacle !== undefined) return { notRun: obstacle }
-    return measureClusterInjection({
-      perSecond: 50,
-      seconds: values.quick ? 5 : 20,
-      injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
-    })
-  },
+  'injection-cluster': () =>
+    onApiServer(() =>
+      measureClusterInjection({
+        perSecond: 50,
+        seconds: values.quick ? 5 : 20,
+        injector: bundleOf('injector', 'osm-injector.mjs'),
+      }),
+    ),
   'cli-start': () =>
     measureCliStart({
-      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
+      program: bundleOf('cli', 'osm.mjs'),
       rounds: 20,
     }),
   analyze: () =>
     measureAnalyze({
-      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
+      program: bundleOf('cli', 'osm.mjs'),
       objects: 5000,
       rounds: values.quick ? 1 : 10,
     }),

@@ -23,7 +23,7 @@ export interface SidecarThroughput {
 }
 
 interface Throughput {
-  /** Median of the turns. */
+  /** Of a turn, or the median of all. */
   readonly perSecond: number
   /** Processor time of both sidecars for one request, in microseconds. Other work on the machine counts little in it. */
   readonly cpuMicroseconds: number
@@ -108,7 +108,7 @@ async function compare(
   { turns, warmUpMs, turnMs }: SidecarThroughputOptions,
 ): Promise<SidecarThroughput> {
   const names = ['envoy', 'pipy', 'plainPipys'] as const
-  const seen = { envoy: [] as Turn[], pipy: [] as Turn[], plainPipys: [] as Turn[] }
+  const seen = { envoy: [] as Throughput[], pipy: [] as Throughput[], plainPipys: [] as Throughput[] }
   for (let turn = 0; turn < turns; turn += 1)
     for (const name of names) {
       const { at, pids } = pairs[name]
@@ -122,13 +122,7 @@ async function compare(
   return { connections, envoy, pipy, plainPipys, ratio }
 }
 
-interface Turn {
-  readonly perSecond: number
-  readonly cpuMicroseconds: number
-  readonly lost: number
-}
-
-async function takeTurn(load: ChildProcess, pids: readonly number[], job: ThroughputLoad): Promise<Turn> {
+async function takeTurn(load: ChildProcess, pids: readonly number[], job: ThroughputLoad): Promise<Throughput> {
   const before = await cpuMs(pids)
   load.send(job)
   const ended = new AbortController()
@@ -149,8 +143,8 @@ async function takeTurn(load: ChildProcess, pids: readonly number[], job: Throug
   }
 }
 
-function summary(turns: readonly Turn[]): Throughput {
-  const middle = (of: (turn: Turn) => number): number =>
+function summary(turns: readonly Throughput[]): Throughput {
+  const middle = (of: (turn: Throughput) => number): number =>
     round(turns.map(of).sort((a, b) => a - b)[Math.floor(turns.length / 2)] ?? Number.NaN)
   return {
     perSecond: middle(({ perSecond }) => perSecond),

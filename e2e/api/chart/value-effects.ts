@@ -157,6 +157,10 @@ const fluentBitValues: readonly ValueEffect[] = [
     shows: ['HTTPS_PROXY'],
   }),
 ]
+const withMachines = { with: { osm: { machines: { enable: true } } } }
+const withDashboards = { with: { osm: { dashboards: { enable: true } } } }
+const withPrometheusRule = { with: { osm: { prometheusRule: { enable: true } } } }
+const withSpire = { with: { osm: { spire: { enable: true } } } }
 const withJaeger = { with: { osm: { deployJaeger: true } } }
 
 /** Values that change what is rendered, MeshConfig apart. */
@@ -223,7 +227,7 @@ export const effects: readonly ValueEffect[] = [
     { shows: ['--proxy-identity=podCertificate', 'sidecar.openservicemesh.io/osm', 'osm-osm-pod-certificates'] },
   ),
   effect('osm.workloadIdentity', 'spire', [injector], {
-    with: { osm: { spire: { enable: true } } },
+    ...withSpire,
     shows: ['--workload-identity=spire'],
   }),
   effect('osm.spire.enable', true, [controller, injector], {
@@ -234,11 +238,11 @@ export const effects: readonly ValueEffect[] = [
     ],
   }),
   effect('osm.spire.volume', 'hostPath', [controller, injector], {
-    with: { osm: { spire: { enable: true } } },
+    ...withSpire,
     shows: ['/run/spire/agent-sockets'],
   }),
   effect('osm.spire.csiDriver', 'csi.example', [controller, injector], {
-    with: { osm: { spire: { enable: true } } },
+    ...withSpire,
     shows: ['csi.example'],
   }),
   effect('osm.spire.hostPath', '/run/agent', [controller, injector], {
@@ -246,7 +250,7 @@ export const effects: readonly ValueEffect[] = [
     shows: ['/run/agent'],
   }),
   effect('osm.spire.socketName', 'api.sock', [controller, injector], {
-    with: { osm: { spire: { enable: true } } },
+    ...withSpire,
     shows: ['--workload-api-socket-name=api.sock', '/run/osm/workload-api/api.sock'],
   }),
   effect(
@@ -261,15 +265,13 @@ export const effects: readonly ValueEffect[] = [
     ],
     { shows: ['9097', '["get","patch"]', 'tokenreviews'] },
   ),
-  effect('osm.machines.serviceType', 'ClusterIP', ['Service osm-machines'], {
-    with: { osm: { machines: { enable: true } } },
-  }),
+  effect('osm.machines.serviceType', 'ClusterIP', ['Service osm-machines'], withMachines),
   effect('osm.machines.serviceAnnotations', labels, ['Service osm-machines'], {
-    with: { osm: { machines: { enable: true } } },
+    ...withMachines,
     shows: ['by-a-label'],
   }),
   effect('osm.machines.azureRoots', '-----BEGIN CERTIFICATE-----', [controller], {
-    with: { osm: { machines: { enable: true } } },
+    ...withMachines,
     shows: ['OSM_MACHINE_AZURE_ROOTS', '-----BEGIN CERTIFICATE-----'],
   }),
   effect('osm.refusedEndpoints', ['10.96.0.0/12', 'fd00::/108'], [controller], {
@@ -351,12 +353,12 @@ export const effects: readonly ValueEffect[] = [
   ...placement('osm.grafana', [grafana], withGrafana),
   effect('osm.dashboards.enable', true, [dashboards], { shows: ['osm-control-plane.json'] }),
   effect('osm.dashboards.labels', labels, [dashboards], {
-    with: { osm: { dashboards: { enable: true } } },
+    ...withDashboards,
     shows: ['by-a-label'],
   }),
   effect('osm.prometheusRule.enable', true, [prometheusRule], { shows: ['OsmControllerMissing'] }),
   effect('osm.prometheusRule.labels', labels, [prometheusRule], {
-    with: { osm: { prometheusRule: { enable: true } } },
+    ...withPrometheusRule,
     shows: ['by-a-label'],
   }),
   effect('osm.deployJaeger', true, ['Service jaeger', 'Deployment jaeger'], { shows: ['jaeger'] }),

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { get } from 'node:https'
 import { join } from 'node:path'
 import { sweepMeshNetworks, type MeshNetwork } from '@osm-ts/standalone/testing'
+import { askSecurely } from '../support/ask-securely.js'
 import { ApiServer, type ApiServerDescription } from './api-server.js'
 import { auditPolicy } from './audit-log.js'
 import { ChildProgram } from './child-program.js'
@@ -210,16 +210,10 @@ function apiServerFlags(
 }
 
 /** True when it says so itself. */
-function isReady({ url, caPem }: ApiServerDescription, token: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const options = { ca: caPem, headers: { authorization: `Bearer ${token}` }, agent: false, timeout: 2_000 }
-    const request = get(`${url}/readyz`, options, (response) => {
-      response.resume()
-      resolve(response.statusCode === 200)
-    })
-    request.on('timeout', () => request.destroy())
-    request.on('error', () => {
-      resolve(false)
-    })
-  })
+function isReady({ url, caPem: roots }: ApiServerDescription, token: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(2_000)
+  return askSecurely(`${url}/readyz`, { roots, serverName: 'kubernetes', signal, token }).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
 }

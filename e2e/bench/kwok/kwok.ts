@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { until } from '@osm-ts/driver-api/toolkit'
+
 import { freePort } from '../../api/support/controller-process.js'
 import { ENDPOINTS } from '../references.js'
 import { issueCertificates } from '../scale/certificates.js'
@@ -271,10 +273,7 @@ class Measurement {
       const startedAt = performance.now()
       await this.#controller.kill()
       this.#controller = next
-      while (!(await next.leads())) {
-        if (performance.now() - startedAt > CHANGE_MS) throw new Error(`no controller leads after ${CHANGE_MS} ms`)
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-      }
+      await until(() => next.leads(), 'another leader', { timeoutMs: CHANGE_MS, everyMs: POLL_MS })
       ms.push(performance.now() - startedAt)
       cpuMs.push(((await cpuSecondsOf(next.pid)) - before) * 1000)
     }

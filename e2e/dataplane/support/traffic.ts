@@ -1,6 +1,10 @@
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Socket, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 /** Between two requests of a client that makes load. */
 const PAUSE_MS = 10
@@ -21,51 +25,25 @@ export interface RequestOptions {
 }
 
 /** Sends a request through the forward proxy of a sidecar. */
-export function throughProxy(proxyUrl: string, url: string, options: RequestOptions = {}): Promise<Answer> {
-  const proxy = new URL(proxyUrl)
-  return send({ host: proxy.hostname, port: Number(proxy.port), path: url, host_: new URL(url).host, options })
-}
-
-function send(target: {
-  readonly host: string
-  readonly port: number
-  readonly path: string
-  readonly host_: string
-  readonly options: RequestOptions
-}): Promise<Answer> {
-  return new Promise((resolve) => {
-    const { options } = target
-    const fail = (error: Error): void => {
-      resolve({ status: 0, body: '', error: error.message })
-    }
-    const request: ClientRequest = httpRequest(
-      {
-        host: target.host,
-        port: target.port,
-        path: target.path,
-        method: options.method ?? 'GET',
-        headers: { host: target.host_, ...options.headers },
-        agent: false,
-        timeout: options.timeoutMs ?? 10_000,
-      },
-      (response: IncomingMessage) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', fail)
-        response.on('end', () => {
-          const { server } = parseServer(Buffer.concat(chunks).toString())
-          resolve({
-            status: response.statusCode ?? 0,
-            body: Buffer.concat(chunks).toString(),
-            ...(server === undefined ? {} : { server }),
-          })
-        })
-      },
-    )
-    request.on('error', fail)
-    request.on('timeout', () => request.destroy(new Error('no answer in time')))
-    request.end()
-  })
+export async function throughProxy(
+  proxyUrl: string,
+  url: string,
+  { method = 'GET', headers = {}, timeoutMs = 10_000 }: RequestOptions = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(proxyUrl)
+  const where = { host: hostname, port, path: url, agent: false, timeout: timeoutMs }
+  const request = httpRequest({ ...where, method, headers: { host: new URL(url).host, ...headers } })
+  request.on('timeout', () => request.destroy(new Error('no answer in time')))
+  // What fails once the answer has begun fails the answer as well.
+  request.on('error', () => undefined)
+  request.end()
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    const body = await text(response)
+    return { status: response.statusCode ?? 0, body, ...parseServer(body) }
+  } catch (error) {
+    return { status: 0, body: '', error: errorMessage(error) }
+  }
 }
 
 function parseServer(body: string): { readonly server?: string } {

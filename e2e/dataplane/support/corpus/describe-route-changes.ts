@@ -1,4 +1,6 @@
-import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
@@ -59,6 +61,28 @@ const rewrite = (value: string, urlRewrite: object): object => ({
 const prefix = (replacePrefixMatch: string): object => ({ path: { type: 'ReplacePrefixMatch', replacePrefixMatch } })
 const full = (replaceFullPath: string): object => ({ path: { type: 'ReplaceFullPath', replaceFullPath } })
 
+/** What a filter does with headers. */
+interface HeaderChanges {
+  readonly set?: Readonly<Record<string, string>>
+  readonly add?: Readonly<Record<string, string>>
+  readonly remove?: readonly string[]
+}
+
+function modifier({ set = {}, add = {}, remove = [] }: HeaderChanges): object {
+  const listed = (values: Readonly<Record<string, string>>) =>
+    Object.entries(values).map(([name, value]) => ({ name, value }))
+  return { set: listed(set), add: listed(add), remove }
+}
+
+const ofRequest = (changes: HeaderChanges): object => ({
+  type: 'RequestHeaderModifier',
+  requestHeaderModifier: modifier(changes),
+})
+const ofResponse = (changes: HeaderChanges): object => ({
+  type: 'ResponseHeaderModifier',
+  responseHeaderModifier: modifier(changes),
+})
+
 const documents: readonly string[] = [
   meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true, enableEgress: false } }),
   account('shop/client'),
@@ -73,67 +97,41 @@ const documents: readonly string[] = [
     {
       ...below('/headers'),
       filters: [
-        {
-          type: 'RequestHeaderModifier',
-          requestHeaderModifier: {
-            set: [
-              { name: 'X-Set', value: 'a, "b" 100% é' },
-              { name: 'X-SET-absent', value: 'c' },
-              { name: 'x-empty', value: '' },
-              { name: 'user-agent', value: 'route' },
-              { name: 'x-both', value: 'route' },
-              { name: 'x-taken', value: 'route' },
-            ],
-            add: [
-              { name: 'X-Add', value: 'more' },
-              { name: 'x-add-absent', value: 'first' },
-            ],
-            remove: ['X-Gone', 'x-gone-absent'],
+        ofRequest({
+          set: {
+            'X-Set': 'a, "b" 100% é',
+            'X-SET-absent': 'c',
+            'x-empty': '',
+            'user-agent': 'route',
+            'x-both': 'route',
+            'x-taken': 'route',
           },
-        },
-        {
-          type: 'ResponseHeaderModifier',
-          responseHeaderModifier: {
-            set: [{ name: 'Server', value: 'route' }],
-            add: [
-              { name: 'Set-Cookie', value: 'a=1' },
-              { name: 'x-more', value: 'b' },
-            ],
-            remove: ['content-type', 'x-absent'],
-          },
-        },
+          add: { 'X-Add': 'more', 'x-add-absent': 'first' },
+          remove: ['X-Gone', 'x-gone-absent'],
+        }),
+        ofResponse({
+          set: { Server: 'route' },
+          add: { 'Set-Cookie': 'a=1', 'x-more': 'b' },
+          remove: ['content-type', 'x-absent'],
+        }),
       ],
       backendRefs: [
         {
           ...store,
           filters: [
-            {
-              type: 'RequestHeaderModifier',
-              requestHeaderModifier: {
-                set: [
-                  { name: 'x-backend', value: 'store' },
-                  { name: 'X-Both', value: 'store' },
-                ],
-                add: [{ name: 'x-add', value: 'last' }],
-                remove: ['x-taken'],
-              },
-            },
-            {
-              type: 'ResponseHeaderModifier',
-              responseHeaderModifier: {
-                set: [{ name: 'x-more', value: 'store' }],
-                add: [{ name: 'x-backend', value: 'store' }],
-              },
-            },
+            ofRequest({
+              set: { 'x-backend': 'store', 'X-Both': 'store' },
+              add: { 'x-add': 'last' },
+              remove: ['x-taken'],
+            }),
+            ofResponse({ set: { 'x-more': 'store' }, add: { 'x-backend': 'store' } }),
           ],
         },
       ],
     },
     {
       ...below('/failing'),
-      filters: [
-        { type: 'ResponseHeaderModifier', responseHeaderModifier: { set: [{ name: 'x-served', value: 'route' }] } },
-      ],
+      filters: [ofResponse({ set: { 'x-served': 'route' } })],
       backendRefs: [{ ...store, name: 'missing' }],
     },
     redirect('/scheme', { scheme: 'https' }),
@@ -151,18 +149,11 @@ const documents: readonly string[] = [
     {
       ...below('/copied'),
       filters: [
-        { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-copied', value: 'yes' }] } },
+        ofRequest({ set: { 'x-copied': 'yes' } }),
         { type: 'URLRewrite', urlRewrite: { hostname: 'api.example.com', ...full('/one') } },
         { type: 'RequestMirror', requestMirror: { backendRef: { ...store, name: 'audit' } } },
       ],
-      backendRefs: [
-        {
-          ...store,
-          filters: [
-            { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'x-backend', value: 'store' }] } },
-          ],
-        },
-      ],
+      backendRefs: [{ ...store, filters: [ofRequest({ set: { 'x-backend': 'store' } })] }],
     },
   ]),
   httpRoute('moved', [redirect('/', { statusCode: 308, ...prefix('/new/') })]),
@@ -329,30 +320,14 @@ function utf8(value: string): string {
   return value.includes('é') ? value : Buffer.from(value, 'latin1').toString('utf8')
 }
 
-function overHttp1(proxyUrl: string, { path, host = 'store.shop:8080', headers = {}, size }: Sent): Promise<Got> {
-  const proxy = new URL(proxyUrl)
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(
-      {
-        host: proxy.hostname,
-        port: Number(proxy.port),
-        method: size === undefined ? 'GET' : 'POST',
-        path: `http://${host}${path}`,
-        headers: { host, ...headers } as Record<string, string | string[]>,
-        agent: false,
-      },
-      (response) => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (part: string) => {
-          text += part
-        })
-        response.on('error', reject)
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
-      },
-    )
-    request.on('error', reject)
-    request.end('x'.repeat(size ?? 0))
-  })
+async function overHttp1(proxyUrl: string, { path, host = 'store.shop:8080', headers = {}, size }: Sent): Promise<Got> {
+  const { hostname, port } = new URL(proxyUrl)
+  const method = size === undefined ? 'GET' : 'POST'
+  const own = { host, ...headers } as Record<string, string | string[]>
+  const where = { host: hostname, port, path: `http://${host}${path}`, agent: false }
+  const request = httpRequest({ ...where, method, headers: own }).end('x'.repeat(size ?? 0))
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) }
 }
 
 function overHttp2(proxyUrl: string, { path, host = 'store.shop:8080', headers = {}, size }: Sent): Promise<Got> {

@@ -28,11 +28,25 @@ const fields = (name: string, list: readonly Field[], targets = ['/open/a']): Ht
   targets,
 })
 const with_ = (name: string, more: readonly Field[]): Http2Case => fields(name, requestFields('/open/a', more))
-const raw = (name: string, frames: (stream: number) => Uint8Array): Http2Case => ({
+const raw = (name: string, frames: (stream: number) => readonly Uint8Array[]): Http2Case => ({
   name,
-  frames,
+  frames: (stream) => Buffer.concat(frames(stream)),
   targets: ['/open/a'],
 })
+/** The head of a request, which is all of it, or has more behind it. */
+const whole = (stream: number, target = '/open/a'): Buffer => headerFrames(requestFields(target), stream, true)
+const begun = (stream: number, more: readonly Field[] = [], target = '/open/a'): Buffer =>
+  headerFrames(requestFields(target, more), stream, false)
+/** The head of a request in two frames, with something between them. */
+const cut = (stream: number, where: (block: Buffer) => number, between: readonly Uint8Array[] = []): Uint8Array[] => {
+  const block = fieldBlock(requestFields('/open/a'))
+  const flags = between.length === 0 ? Flag.endStream : 0
+  return [
+    frame(FrameType.headers, flags, stream, block.subarray(0, where(block))),
+    ...between,
+    frame(FrameType.continuation, Flag.endHeaders, stream, block.subarray(where(block))),
+  ]
+}
 const body = (stream: number, text: string, flags: number = Flag.endStream): Buffer =>
   frame(FrameType.data, flags, stream, Buffer.from(text, 'latin1'))
 
@@ -152,104 +166,59 @@ const fieldCases: readonly Http2Case[] = [
 ]
 
 const frameCases: readonly Http2Case[] = [
-  raw('a body that is longer than its length', (stream) =>
-    Buffer.concat([
-      headerFrames(requestFields('/open/a', [['content-length', '1']]), stream, false),
-      body(stream, 'GET /secret HTTP/1.1\r\nHost: x\r\n\r\n'),
-    ]),
-  ),
-  raw('a body that is shorter than its length', (stream) =>
-    Buffer.concat([
-      headerFrames(requestFields('/open/a', [['content-length', '9']]), stream, false),
-      body(stream, 'x'),
-    ]),
-  ),
-  raw('trailers with another path', (stream) =>
-    Buffer.concat([headerFrames(requestFields('/open/a'), stream, false), headerFrames([secret], stream, true)]),
-  ),
-  raw('trailers with a header of a rule', (stream) =>
-    Buffer.concat([
-      headerFrames(requestFields('/guarded'), stream, false),
-      headerFrames([['x-token', 'letmein']], stream, true),
-    ]),
-  ),
-  raw('trailers that do not end the stream', (stream) =>
-    Buffer.concat([headerFrames(requestFields('/open/a'), stream, false), headerFrames([['a', 'b']], stream, false)]),
-  ),
-  raw('a second request on a stream that has ended', (stream) =>
-    Buffer.concat([
-      headerFrames(requestFields('/open/a'), stream, true),
-      headerFrames(requestFields('/secret'), stream, true),
-    ]),
-  ),
-  raw('a path in a frame of its own', (stream) => {
-    const block = fieldBlock(requestFields('/open/a'))
-    const at = block.indexOf(':path')
-    return Buffer.concat([
-      frame(FrameType.headers, Flag.endStream, stream, block.subarray(0, at)),
-      frame(FrameType.continuation, Flag.endHeaders, stream, block.subarray(at)),
-    ])
-  }),
-  raw('a path that two frames share', (stream) => {
-    const block = fieldBlock(requestFields('/open/a'))
-    const at = block.indexOf('/open') + 3
-    return Buffer.concat([
-      frame(FrameType.headers, Flag.endStream, stream, block.subarray(0, at)),
-      frame(FrameType.continuation, Flag.endHeaders, stream, block.subarray(at)),
-    ])
-  }),
-  raw('data between headers', (stream) => {
-    const block = fieldBlock(requestFields('/open/a'))
-    return Buffer.concat([
-      frame(FrameType.headers, 0, stream, block.subarray(0, 10)),
-      body(stream, 'x', 0),
-      frame(FrameType.continuation, Flag.endHeaders, stream, block.subarray(10)),
-    ])
-  }),
+  raw('a body that is longer than its length', (stream) => [
+    begun(stream, [['content-length', '1']]),
+    body(stream, 'GET /secret HTTP/1.1\r\nHost: x\r\n\r\n'),
+  ]),
+  raw('a body that is shorter than its length', (stream) => [
+    begun(stream, [['content-length', '9']]),
+    body(stream, 'x'),
+  ]),
+  raw('trailers with another path', (stream) => [begun(stream), headerFrames([secret], stream, true)]),
+  raw('trailers with a header of a rule', (stream) => [
+    begun(stream, [], '/guarded'),
+    headerFrames([['x-token', 'letmein']], stream, true),
+  ]),
+  raw('trailers that do not end the stream', (stream) => [begun(stream), headerFrames([['a', 'b']], stream, false)]),
+  raw('a second request on a stream that has ended', (stream) => [whole(stream), whole(stream, '/secret')]),
+  raw('a path in a frame of its own', (stream) => cut(stream, (block) => block.indexOf(':path'))),
+  raw('a path that two frames share', (stream) => cut(stream, (block) => block.indexOf('/open') + 3)),
+  raw('data between headers', (stream) => cut(stream, () => 10, [body(stream, 'x', 0)])),
   raw('a continuation of another stream', (stream) => {
     const block = fieldBlock(requestFields('/open/a'))
-    return Buffer.concat([
+    return [
       frame(FrameType.headers, Flag.endStream, stream, block.subarray(0, 10)),
       frame(FrameType.continuation, Flag.endHeaders, stream + 2, block.subarray(10)),
-    ])
+    ]
   }),
-  raw('data before headers', (stream) => body(stream, 'x')),
-  raw('headers on stream 0', () => headerFrames(requestFields('/open/a'), 0, true)),
-  raw('headers on a stream of the server', (stream) => headerFrames(requestFields('/open/a'), stream + 1, true)),
-  raw('padding that is longer than its frame', (stream) => frame(FrameType.headers, 0x0d, stream, Buffer.of(255, 0))),
-  raw('a field block that ends too soon', (stream) => frame(FrameType.headers, 5, stream, Buffer.of(0, 100, 1))),
-  raw('an index into an empty table', (stream) => frame(FrameType.headers, 5, stream, Buffer.of(0xff, 0x10))),
-  raw('an empty field block', (stream) => frame(FrameType.headers, 5, stream, none)),
-  raw('a push by the client', (stream) =>
+  raw('data before headers', (stream) => [body(stream, 'x')]),
+  raw('headers on stream 0', () => [whole(0)]),
+  raw('headers on a stream of the server', (stream) => [whole(stream + 1)]),
+  raw('padding that is longer than its frame', (stream) => [frame(FrameType.headers, 0x0d, stream, Buffer.of(255, 0))]),
+  raw('a field block that ends too soon', (stream) => [frame(FrameType.headers, 5, stream, Buffer.of(0, 100, 1))]),
+  raw('an index into an empty table', (stream) => [frame(FrameType.headers, 5, stream, Buffer.of(0xff, 0x10))]),
+  raw('an empty field block', (stream) => [frame(FrameType.headers, 5, stream, none)]),
+  raw('a push by the client', (stream) => [
     frame(5, Flag.endHeaders, stream, Buffer.concat([Buffer.of(0, 0, 0, 2), fieldBlock(requestFields('/secret'))])),
-  ),
+  ]),
   raw('a stream that depends on itself', (stream) => {
     const priority = Buffer.alloc(5)
     priority.writeUInt32BE(stream)
-    return frame(FrameType.headers, 0x25, stream, Buffer.concat([priority, fieldBlock(requestFields('/open/a'))]))
+    return [frame(FrameType.headers, 0x25, stream, Buffer.concat([priority, fieldBlock(requestFields('/open/a'))]))]
   }),
-  raw('settings that are no settings', (stream) =>
-    Buffer.concat([
-      frame(FrameType.settings, 0, 0, Buffer.of(1)),
-      headerFrames(requestFields('/secret'), stream, true),
-    ]),
-  ),
+  raw('settings that are no settings', (stream) => [
+    frame(FrameType.settings, 0, 0, Buffer.of(1)),
+    whole(stream, '/secret'),
+  ]),
   {
-    ...raw('a frame of an unknown type before the request', (stream) =>
-      Buffer.concat([
-        frame(0xbe, 0, 0, Buffer.from('GET /secret')),
-        headerFrames(requestFields('/open/a'), stream, true),
-      ]),
-    ),
+    ...raw('a frame of an unknown type before the request', (stream) => [
+      frame(0xbe, 0, 0, Buffer.from('GET /secret')),
+      whole(stream),
+    ]),
     isValid: true,
   },
   {
-    ...raw('a body without a length', (stream) =>
-      Buffer.concat([
-        headerFrames(requestFields('/open/a'), stream, false),
-        body(stream, 'GET /secret HTTP/1.1\r\n\r\n'),
-      ]),
-    ),
+    ...raw('a body without a length', (stream) => [begun(stream), body(stream, 'GET /secret HTTP/1.1\r\n\r\n')]),
     isValid: true,
   },
   { ...fields('a plain request', requestFields('/open/a')), isValid: true },
