@@ -1,11 +1,13 @@
 import {
   apiVersionOf,
-  bootstrapSecretName,
   type KubernetesApi,
+  type KubernetesManifest,
   type KubernetesObject,
   type ResourceType,
   resourceTypes,
 } from '@osm-ts/kubernetes'
+
+import { podManifest, runningStatus, sliceManifest } from './mesh-objects.js'
 
 type Fields = Readonly<Record<string, unknown>>
 type Texts = Readonly<Record<string, string>>
@@ -31,15 +33,14 @@ export class ClusterObjects {
     },
     rest: Fields = {},
   ): Promise<KubernetesObject> {
-    const manifest = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }
-    return this.#api.apply(type, manifest, { fieldManager: 'test', force: true, signal: this.#signal })
+    return this.#apply(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest })
   }
 
   async remove(type: ResourceType, namespace: string, name: string): Promise<void> {
     await this.#api.delete(type, { namespace, name }, { signal: this.#signal })
   }
 
-  async setStatus(type: ResourceType, namespace: string, name: string, status: Fields): Promise<void> {
+  async setStatus(type: ResourceType, namespace: string, name: string, status: object): Promise<void> {
     await this.#api.mergePatch(type, { namespace, name }, { status }, { subresource: 'status', signal: this.#signal })
   }
 
@@ -57,38 +58,12 @@ export class ClusterObjects {
   /** A pod that runs with a sidecar, its account, and the slice that makes it an endpoint of the service of its name. */
   async workload(namespace: string, name: string, ip: string, uuid: string): Promise<void> {
     await this.put(resourceTypes.ServiceAccount, { name, namespace })
-    await this.put(
-      resourceTypes.Pod,
-      {
-        name,
-        namespace,
-        labels: { app: name, 'osm-proxy-uuid': uuid },
-        annotations: { 'openservicemesh.io/sidecar-class': 'envoy' },
-      },
-      {
-        spec: {
-          serviceAccountName: name,
-          automountServiceAccountToken: false,
-          containers: [{ name: 'app', image: 'localhost/app', ports: [{ name: 'http', containerPort: 8080 }] }],
-          volumes: [{ name: 'bootstrap', secret: { secretName: bootstrapSecretName(uuid) } }],
-        },
-      },
-    )
-    const conditions = [{ type: 'Ready', status: 'True' }]
-    await this.setStatus(resourceTypes.Pod, namespace, name, {
-      phase: 'Running',
-      podIPs: [{ ip }],
-      podIP: ip,
-      conditions,
-    })
-    await this.put(
-      resourceTypes.EndpointSlice,
-      { name: `${name}-1`, namespace, labels: { 'kubernetes.io/service-name': name } },
-      {
-        addressType: 'IPv4',
-        ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
-        endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: 'Pod', name, namespace } }],
-      },
-    )
+    await this.#apply(resourceTypes.Pod, podManifest({ namespace, name, account: name, uuid, sidecarClass: 'envoy' }))
+    await this.setStatus(resourceTypes.Pod, namespace, name, runningStatus(ip))
+    await this.#apply(resourceTypes.EndpointSlice, sliceManifest(namespace, name, [{ name, address: ip }]))
+  }
+
+  #apply(type: ResourceType, manifest: KubernetesManifest): Promise<KubernetesObject> {
+    return this.#api.apply(type, manifest, { fieldManager: 'test', force: true, signal: this.#signal })
   }
 }

@@ -86,49 +86,16 @@ export class MeshObjects {
     await this.secret(namespace, uuid, meshName)
     const account_ = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } }
     await this.apply(JSON.stringify(account_))
-    const [pod] = await this.apply(
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: {
-          name,
-          namespace,
-          labels: { app: account, 'osm-proxy-uuid': uuid },
-          annotations: { 'openservicemesh.io/sidecar-class': sidecarClass },
-        },
-        spec: {
-          serviceAccountName: account,
-          automountServiceAccountToken: false,
-          containers: [
-            { name: 'app', image: 'none', ports: [{ containerPort: 8080 }] },
-            ...(sidecar === undefined
-              ? []
-              : [{ name: sidecar, image: 'none', volumeMounts: [{ name: 'bootstrap', mountPath: '/etc/envoy' }] }]),
-          ],
-          volumes: [{ name: 'bootstrap', secret: { secretName: bootstrapSecretName(uuid) } }],
-          ...(node !== undefined && { nodeName: node }),
-        },
-      }),
-    )
+    const manifest = podManifest({ namespace, name, account, uuid, sidecarClass, sidecar, node })
+    const [pod] = await this.apply(JSON.stringify(manifest))
     await this.runs(namespace, name, address)
     return { uuid, uid: pod?.metadata.uid ?? '' }
   }
 
   /** Says of a pod what a kubelet says of one that runs and is ready. */
   async runs(namespace: string, name: string, address: string): Promise<void> {
-    await this.#api.mergePatch(
-      resourceTypes.Pod,
-      { namespace, name },
-      {
-        status: {
-          phase: 'Running',
-          podIP: address,
-          podIPs: [{ ip: address }],
-          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: CREATED }],
-        },
-      },
-      { signal: this.#signal, subresource: 'status' },
-    )
+    const options = { signal: this.#signal, subresource: 'status' } as const
+    await this.#api.mergePatch(resourceTypes.Pod, { namespace, name }, { status: runningStatus(address) }, options)
   }
 
   /** The Secret of a sidecar, as the injector writes it. */
@@ -144,18 +111,6 @@ export class MeshObjects {
 
   /** A Service and the endpoints that the cluster would make of it. */
   async service(namespace: string, name: string, pods: readonly { readonly name: string; readonly address: string }[]) {
-    const slice = {
-      apiVersion: apiVersionOf(resourceTypes.EndpointSlice),
-      kind: 'EndpointSlice',
-      metadata: { namespace, name: `${name}-1`, labels: { 'kubernetes.io/service-name': name } },
-      addressType: 'IPv4',
-      ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
-      endpoints: pods.map((pod) => ({
-        addresses: [pod.address],
-        conditions: { ready: true },
-        targetRef: { kind: 'Pod', namespace, name: pod.name },
-      })),
-    }
     await this.apply(
       JSON.stringify({
         apiVersion: 'v1',
@@ -164,7 +119,67 @@ export class MeshObjects {
         spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
       }),
     )
-    await this.apply(JSON.stringify(slice))
+    await this.apply(JSON.stringify(sliceManifest(namespace, name, pods)))
+  }
+}
+
+/** A pod with a sidecar, as injector and scheduler leave it. */
+export function podManifest(pod: {
+  readonly namespace: string
+  readonly name: string
+  readonly account: string
+  readonly uuid: string
+  readonly sidecarClass: string
+  readonly sidecar?: string | undefined
+  readonly node?: string | undefined
+}): KubernetesManifest {
+  const { namespace, name, account, uuid, sidecarClass, sidecar, node } = pod
+  const volumeMounts = [{ name: 'bootstrap', mountPath: '/etc/envoy' }]
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace,
+      labels: { app: account, 'osm-proxy-uuid': uuid },
+      annotations: { 'openservicemesh.io/sidecar-class': sidecarClass },
+    },
+    spec: {
+      serviceAccountName: account,
+      automountServiceAccountToken: false,
+      containers: [
+        { name: 'app', image: 'none', ports: [{ name: 'http', containerPort: 8080 }] },
+        ...(sidecar === undefined ? [] : [{ name: sidecar, image: 'none', volumeMounts }]),
+      ],
+      volumes: [{ name: 'bootstrap', secret: { secretName: bootstrapSecretName(uuid) } }],
+      ...(node !== undefined && { nodeName: node }),
+    },
+  }
+}
+
+/** What a kubelet says of a pod that runs and is ready. */
+export function runningStatus(address: string): object {
+  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: CREATED }]
+  return { phase: 'Running', podIP: address, podIPs: [{ ip: address }], conditions }
+}
+
+/** The endpoints that the cluster would make of a Service. */
+export function sliceManifest(
+  namespace: string,
+  service: string,
+  pods: readonly { readonly name: string; readonly address: string }[],
+): KubernetesManifest {
+  return {
+    apiVersion: apiVersionOf(resourceTypes.EndpointSlice),
+    kind: 'EndpointSlice',
+    metadata: { namespace, name: `${service}-1`, labels: { 'kubernetes.io/service-name': service } },
+    addressType: 'IPv4',
+    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+    endpoints: pods.map(({ name, address }) => ({
+      addresses: [address],
+      conditions: { ready: true },
+      targetRef: { kind: 'Pod', namespace, name },
+    })),
   }
 }
 

@@ -1,25 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 
-import { eventually } from '@osm-ts/driver-api/toolkit'
+import { listen } from '@osm-ts/driver-testkit/testing'
 
-import { ChildProgram } from '../../api/harness/index.js'
 import { freePort } from '../../api/support/controller-process.js'
-
-/** A span as the collector passes it on. */
-export interface CollectedSpan {
-  readonly traceId: string
-  readonly spanId: string
-  /** Empty for the first span of a trace. */
-  readonly parentSpanId: string
-  readonly kind: 'client' | 'server' | 'other'
-  /** Resource attribute `service.name`. */
-  readonly service: string
-  readonly attributes: Readonly<Record<string, string>>
-}
+import { TraceProgram, type TraceProgramStart } from './trace-program.js'
+import type { CollectedSpan, TraceBackend } from './traced-chain.js'
 
 interface KeyValue {
   readonly key: string
@@ -43,39 +31,18 @@ interface ExportedTraces {
 }
 
 /** A real OpenTelemetry Collector, which set-up has built. It receives OTLP and Zipkin, and exports every span to this process. */
-export class OtelCollector {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'osm-collector-'))
+export class OtelCollector extends TraceProgram {
   readonly #spans: CollectedSpan[] = []
-  readonly #backend: Server
-  #program: ChildProgram | undefined
-  #ports = { otlp: 0, zipkin: 0 }
-
-  private constructor() {
-    this.#backend = createServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        this.#spans.push(...spansOf(JSON.parse(Buffer.concat(chunks).toString()) as ExportedTraces))
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-      })
+  readonly #backend = createServer((request, response) => {
+    void json(request).then((traces) => {
+      this.#spans.push(...spansOf(traces as ExportedTraces))
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
-  }
+  })
 
   /** Starts it, and waits until it takes spans. */
-  static async start(): Promise<OtelCollector> {
-    const collector = new OtelCollector()
-    try {
-      await collector.#start()
-    } catch (error) {
-      await collector.stop()
-      throw error
-    }
-    return collector
-  }
-
-  /** Ports of the loopback. */
-  get ports(): { readonly otlp: number; readonly zipkin: number } {
-    return this.#ports
+  static start(): Promise<OtelCollector> {
+    return new OtelCollector('collector').begin()
   }
 
   /** Everything that it has exported. */
@@ -83,67 +50,37 @@ export class OtelCollector {
     return this.#spans
   }
 
-  async stop(): Promise<void> {
-    await this.#program?.stop()
+  override async stop(): Promise<void> {
+    await super.stop()
     this.#backend.closeAllConnections()
     this.#backend.close()
-    rmSync(this.#folder, { recursive: true })
   }
 
-  async #start(): Promise<void> {
+  protected async prepare(): Promise<TraceProgramStart> {
     const { OSM_OTEL_COLLECTOR: file = '' } = process.env
     if (file === '')
       throw new Error('OSM_OTEL_COLLECTOR names no collector; run the tests by `npm test`, which builds one')
-    await new Promise<void>((resolve) => this.#backend.listen(0, '127.0.0.1', resolve))
-    this.#ports = { otlp: await freePort('127.0.0.1'), zipkin: await freePort('127.0.0.1') }
-    const config = join(this.#folder, 'config.json')
-    writeFileSync(config, JSON.stringify(this.#config()))
-    const program = new ChildProgram({
-      name: 'otel-collector',
-      file,
-      args: [`--config=file:${config}`],
-      env: {},
-      logFile: join(this.#folder, 'log'),
-    })
-    this.#program = program
-    const empty = { otlp: ['/v1/traces', '{}'], zipkin: ['/api/v2/spans', '[]'] } as const
-    const takes = async (format: keyof typeof empty): Promise<boolean> => {
-      if (!program.isRunning) throw new Error(`the collector has ended:\n${program.lastWords()}`)
-      const [path, body] = empty[format]
-      const url = `http://127.0.0.1:${this.#ports[format]}${path}`
-      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(
-        () => undefined,
-      )
-      return answer?.ok === true
-    }
-    await eventually(
-      async () => (await takes('otlp')) && (await takes('zipkin')),
-      (isReady) => isReady,
-      { what: 'the collector to take spans' },
-    )
+    const backend = await listen(this.#backend, '127.0.0.1', 0)
+    const ports = { otlp: await freePort(), zipkin: await freePort() }
+    const path = join(this.folder, 'config.json')
+    writeFileSync(path, JSON.stringify(configOf(ports, backend)))
+    return { file, args: [`--config=file:${path}`], ports }
   }
+}
 
-  #config(): object {
-    const at = (port: number): string => `127.0.0.1:${port}`
-    const { port } = this.#backend.address() as AddressInfo
-    return {
-      receivers: {
-        otlp: { protocols: { http: { endpoint: at(this.#ports.otlp) } } },
-        zipkin: { endpoint: at(this.#ports.zipkin) },
-      },
-      exporters: {
-        otlp_http: {
-          endpoint: `http://${at(port)}`,
-          encoding: 'json',
-          compression: 'none',
-          sending_queue: { enabled: false },
-        },
-      },
-      service: {
-        telemetry: { metrics: { level: 'none' } },
-        pipelines: { traces: { receivers: ['otlp', 'zipkin'], exporters: ['otlp_http'] } },
-      },
-    }
+function configOf(ports: TraceBackend['ports'], backend: number): object {
+  const at = (port: number): string => `127.0.0.1:${port}`
+  const exporter = { endpoint: `http://${at(backend)}`, encoding: 'json', compression: 'none' }
+  return {
+    receivers: {
+      otlp: { protocols: { http: { endpoint: at(ports.otlp) } } },
+      zipkin: { endpoint: at(ports.zipkin) },
+    },
+    exporters: { otlp_http: { ...exporter, sending_queue: { enabled: false } } },
+    service: {
+      telemetry: { metrics: { level: 'none' } },
+      pipelines: { traces: { receivers: ['otlp', 'zipkin'], exporters: ['otlp_http'] } },
+    },
   }
 }
 

@@ -2,9 +2,20 @@ import { expect } from '@jest/globals'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { programs, type TestMesh } from './mesh.js'
-import type { CollectedSpan } from './otel-collector.js'
 import { throughProxy } from './traffic.js'
 import { account, meshConfig, service, workload } from './yaml.js'
+
+/** A span as a backend passes it on. */
+export interface CollectedSpan {
+  readonly traceId: string
+  readonly spanId: string
+  /** Empty for the first span of a trace. */
+  readonly parentSpanId: string
+  readonly kind: 'client' | 'server' | 'other'
+  /** Resource attribute `service.name`. */
+  readonly service: string
+  readonly attributes: Readonly<Record<string, string>>
+}
 
 /** What sidecars send their spans to. */
 export interface TraceBackend {

@@ -1,17 +1,10 @@
 // Does exchanges with a browser: chromium-client.mjs <path of Chromium> fetch|websocket|page. Reads targets, prints what it has seen.
-import { createHash } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { chromium } from 'playwright-core'
+import { digestOfAnswer } from './exchanges.mjs'
 
 const [, , executablePath, flavour] = process.argv
 const TIMEOUT_MS = 30_000
-
-function digest(base64) {
-  const content = Buffer.from(base64, 'base64')
-  const isSeen = content.subarray(0, 8).toString() === '{"seen":'
-  const sha256 = createHash('sha256').update(content).digest('hex')
-  return { bytes: content.length, sha256, ...(isSeen && { text: content.toString() }) }
-}
 
 /** Headers as lines, as they came; HTTP/2 has none of these. */
 function headersOf({ headersText, headers }) {
@@ -85,7 +78,7 @@ async function byFetch(browser, { host, port, exchanges }) {
       network.clear()
       const { base64, ...rest } = await page.evaluate(fetchInPage, { ...exchange, timeout: TIMEOUT_MS })
       const answer = base64 === undefined ? {} : (await network.answers()).at(-1)
-      all.push({ ...answer, ...rest, ...(base64 !== undefined && digest(base64)) })
+      all.push({ ...answer, ...rest, ...(base64 !== undefined && digestOfAnswer(Buffer.from(base64, 'base64'))) })
     }
     seen[name] = times === 1 ? all[0] : all
   }

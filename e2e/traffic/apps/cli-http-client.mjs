@@ -1,10 +1,10 @@
 // Does the exchanges of the HTTP corpus with programs of the command line: cli-http-client.mjs curl <path> 1.0|1.1|2 | wget <path> | ab <path>
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer, json, text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
+import { digestOfAnswer, seenInTurns } from './exchanges.mjs'
 
 const [, , tool, path, version] = process.argv
 const folder = mkdtempSync(join(tmpdir(), 'osm-traffic-'))
@@ -22,15 +22,6 @@ async function run(args, input) {
 const body = ({ bytes }) => Buffer.alloc(bytes, 'b')
 const urlOf = ({ host, address, port }, { path: own, byAddress }) =>
   `http://${byAddress ? address : host}:${port}${own}`
-
-function digest(content) {
-  const isSeen = content.subarray(0, 8).toString() === '{"seen":'
-  return {
-    bytes: content.length,
-    sha256: createHash('sha256').update(content).digest('hex'),
-    ...(isSeen && { text: content.toString() }),
-  }
-}
 
 /** Blocks of status line and headers, as they came. */
 function parseHeads(heads) {
@@ -80,7 +71,7 @@ async function curl(target, exchange) {
   const answers = finals.map((block, i) => ({
     ...seenOf(block),
     trailers,
-    ...(method === 'HEAD' ? {} : digest(readFileSync(file(`body-${i}`)))),
+    ...(method === 'HEAD' ? {} : digestOfAnswer(readFileSync(file(`body-${i}`)))),
     connections: connections[i],
     ...(expectsContinue && { continued: blocks.some(([first]) => / 100/.test(first)) }),
   }))
@@ -112,7 +103,7 @@ async function wget(target, exchange) {
     .filter((line) => line.startsWith('  '))
     .map((line) => line.trim())
   if (lines.length === 0) return { error: `exit code ${code}` }
-  return { code, ...seenOf(lines), ...digest(readFileSync(file('body'))) }
+  return { code, ...seenOf(lines), ...digestOfAnswer(readFileSync(file('body'))) }
 }
 
 async function ab(target, exchange) {
@@ -152,14 +143,7 @@ async function ab(target, exchange) {
 const tools = { curl, wget, ab }
 
 try {
-  const { targets } = await json(process.stdin)
-  const seen = {}
-  for (const target of targets) {
-    const own = {}
-    for (const exchange of target.exchanges) own[exchange.name] = await tools[tool](target, exchange)
-    seen[target.server] = own
-  }
-  console.log(JSON.stringify(seen))
+  console.log(JSON.stringify(await seenInTurns(tools[tool])))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,11 +1,10 @@
 // Does the exchanges of the TCP corpus with command-line programs: cli-tcp-client.mjs KIND PROGRAM KEYS
-import { createHash } from 'node:crypto'
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { runExchanges } from './exchanges.mjs'
+import { digest, runExchanges } from './exchanges.mjs'
 
 const [, , kind, program, keys] = process.argv
 const LARGE_BYTES = 1024 * 1024
@@ -29,11 +28,7 @@ async function run(args, { input = '', env = {} } = {}) {
 }
 
 const outcome = ({ code, output }) => ({ code, output: output.toString() })
-const size = ({ code, output }) => ({
-  code,
-  bytes: output.length,
-  sha256: createHash('sha256').update(output).digest('hex'),
-})
+const size = ({ code, output }) => ({ code, ...digest(output) })
 
 const kinds = {
   psql: ({ host, port }) => {

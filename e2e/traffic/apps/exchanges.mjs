@@ -1,4 +1,5 @@
 // Runs what a client of the traffic corpus does with each of its servers.
+import { createHash } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -19,6 +20,32 @@ export async function runExchanges(connect) {
   )
   // Clients may keep connections, which would keep the process.
   process.stdout.write(JSON.stringify(Object.fromEntries(seen)), () => process.exit())
+}
+
+/**
+ * Reads targets from the standard input, and gives what exchanges with them have seen, one after the other.
+ * @param {(target: { server: string, host: string, port: number }, exchange: { name: string }) => Promise<unknown>} ask
+ */
+export async function seenInTurns(ask) {
+  const { targets } = await json(process.stdin)
+  const seen = {}
+  for (const target of targets) {
+    const own = {}
+    for (const exchange of target.exchanges) own[exchange.name] = await ask(target, exchange)
+    seen[target.server] = own
+  }
+  return seen
+}
+
+export const digest = (content) => ({
+  bytes: content.length,
+  sha256: createHash('sha256').update(content).digest('hex'),
+})
+
+/** The same; what a server says that it has seen is kept as text, too. */
+export function digestOfAnswer(content) {
+  const isSeen = content.subarray(0, 8).toString() === '{"seen":'
+  return { ...digest(content), ...(isSeen && { text: content.toString() }) }
 }
 
 async function resultOf(exchange, name) {

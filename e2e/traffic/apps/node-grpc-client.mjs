@@ -1,9 +1,8 @@
 // Does the exchanges of the gRPC corpus with @grpc/grpc-js.
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, compressionAlgorithms, credentials, Metadata, status } from '@grpc/grpc-js'
-import { runExchanges } from './exchanges.mjs'
+import { digest, runExchanges } from './exchanges.mjs'
 
 const LARGE_BYTES = 3 * 1024 * 1024
 const CONCURRENT_CALLS = 150
@@ -187,7 +186,3 @@ await runExchanges((target) => {
     },
   }
 })
-
-function digest(message) {
-  return { bytes: message.length, sha256: createHash('sha256').update(message).digest('hex') }
-}

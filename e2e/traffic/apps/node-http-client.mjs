@@ -1,9 +1,9 @@
 // Does the exchanges of the HTTP corpus with clients of Node: node-http-client.mjs http|http2|undici
-import { createHash } from 'node:crypto'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:http2'
 import { json } from 'node:stream/consumers'
 import { Client } from 'undici'
+import { digestOfAnswer } from './exchanges.mjs'
 
 const [, , flavour] = process.argv
 const TIMEOUT_MS = 30_000
@@ -13,12 +13,6 @@ function pieces({ bytes, framing }) {
   if (framing === 'length') return [Buffer.alloc(bytes, 'b')]
   const third = Math.ceil(bytes / 3)
   return [third, third, bytes - 2 * third].map((length) => Buffer.alloc(length, 'b'))
-}
-
-function digest(chunks) {
-  const body = Buffer.concat(chunks)
-  const text = body.subarray(0, 8).toString() === '{"seen":' ? { text: body.toString() } : {}
-  return { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex'), ...text }
 }
 
 const pairs = (raw) =>
@@ -48,7 +42,7 @@ function byHttp({ host, address, port }) {
             version,
             headers: pairs(rawHeaders),
             trailers: pairs(rawTrailers),
-            ...digest(chunks),
+            ...digestOfAnswer(Buffer.concat(chunks)),
             reused: request.reusedSocket,
             ...(expectsContinue && { continued }),
           })
@@ -110,7 +104,7 @@ function byUndici({ host, address, port }) {
         status: answer.statusCode,
         headers: pairs(answer.headers),
         trailers: Object.entries(answer.trailers),
-        ...digest(chunks),
+        ...digestOfAnswer(Buffer.concat(chunks)),
       }
     } catch (error) {
       return { error: error.code ?? error.message }
@@ -161,7 +155,9 @@ function byHttp2({ host, address, port }) {
       stream.on('trailers', (flat) => Object.assign(seen, { trailers: fields(flat) }))
       stream.on('data', (chunk) => chunks.push(chunk))
       stream.on('error', (error) => resolve({ error: error.code }))
-      stream.on('close', () => resolve(seen.status === 0 ? { error: 'closed' } : { ...seen, ...digest(chunks) }))
+      stream.on('close', () =>
+        resolve(seen.status === 0 ? { error: 'closed' } : { ...seen, ...digestOfAnswer(Buffer.concat(chunks)) }),
+      )
       const send = () => {
         for (const piece of body === undefined ? [] : pieces(body)) stream.write(piece)
         stream.end()

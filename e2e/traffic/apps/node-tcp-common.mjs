@@ -1,5 +1,5 @@
 // What clients in Node of the TCP corpus have in common.
-import { createHash } from 'node:crypto'
+export { digest } from './exchanges.mjs'
 
 export const LARGE_BYTES = 1024 * 1024
 export const IDLE_MS = 2_000
@@ -7,11 +7,6 @@ export const large = 'x'.repeat(LARGE_BYTES)
 
 /** Clients beside the mesh and through it use one server at the same time: what they make there has its own name. */
 export const own = `node_${process.pid}_${Date.now()}`
-
-export const digest = (content) => ({
-  bytes: content.length,
-  sha256: createHash('sha256').update(content).digest('hex'),
-})
 
 export const failureOf = (promise, keyOf) =>
   promise.then(

@@ -1,7 +1,6 @@
 // Does the exchanges of the WebSocket corpus with ws (npm): reads targets, prints what it has seen.
-import { createHash } from 'node:crypto'
-import { json } from 'node:stream/consumers'
 import WebSocket from 'ws'
+import { digest, seenInTurns } from './exchanges.mjs'
 
 const TIMEOUT_MS = 30_000
 
@@ -16,7 +15,7 @@ function ask({ host, port }, { path, send, subprotocols = [], closes }) {
     }
     socket.on('open', next)
     socket.on('message', (data, isBinary) => {
-      messages.push({ isBinary, bytes: data.length, sha256: createHash('sha256').update(data).digest('hex') })
+      messages.push({ isBinary, ...digest(data) })
       next()
     })
     socket.on('error', (error) => resolve({ error: error.code ?? error.message }))
@@ -32,11 +31,4 @@ function ask({ host, port }, { path, send, subprotocols = [], closes }) {
   })
 }
 
-const { targets } = await json(process.stdin)
-const seen = {}
-for (const target of targets) {
-  const own = {}
-  for (const exchange of target.exchanges) own[exchange.name] = await ask(target, exchange)
-  seen[target.server] = own
-}
-console.log(JSON.stringify(seen))
+console.log(JSON.stringify(await seenInTurns(ask)))
