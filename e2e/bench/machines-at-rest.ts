@@ -88,10 +88,10 @@ async function restOf({
     account('shop/store'),
     service('shop/store', 'store', 8080, { protocol: 'http' }),
   ]
-  const mesh = await startTestMesh({ 'mesh.yaml': documents }, 'explicit', undefined, undefined, undefined, {
-    controllerProgram,
-    ...(machines > 0 && { endpointsProviders: [entry] }),
-  })
+  const mesh = await startTestMesh(
+    { 'mesh.yaml': documents },
+    { controllerProgram, ...(machines > 0 && { endpointsProviders: [entry] }) },
+  )
   try {
     await until(async () => (await endpointsOf(mesh)) === machines, `${machines} endpoints`)
     const controller = mesh.mesh.controllerPid() ?? 0

@@ -18,7 +18,7 @@ export function startSidecarMesh(
   { envoy, sidecarClass, controllerProgram }: MeshPrograms,
   files: Readonly<Record<string, readonly string[]>>,
 ): Promise<TestMesh> {
-  return startTestMesh(files, 'explicit', undefined, sidecarClass, undefined, { envoy, controllerProgram })
+  return startTestMesh(files, { sidecarClass, envoy, controllerProgram })
 }
 
 /** Starts a mesh of a client and a server that it may read from, under SMI policy. */

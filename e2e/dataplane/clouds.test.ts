@@ -144,10 +144,6 @@ describe('a mesh with objects of two clouds', () => {
           service('shop/store-aws', {}, PORT, http),
         ],
       },
-      'explicit',
-      undefined,
-      'envoy',
-      undefined,
       { endpointsProviders: entries },
     )
     machine = await startTestMesh(
@@ -159,8 +155,7 @@ describe('a mesh with objects of two clouds', () => {
           service('shop/store-aws', 'machine', PORT, http),
         ],
       },
-      'explicit',
-      mesh,
+      { peer: mesh },
     )
     const listenerOf = async (name: string): Promise<Listener> => {
       const page = JSON.parse(await machine.debug(`/debug/services?service=shop/${name}`)) as {

@@ -120,8 +120,7 @@ describe('services of two clusters that share their roots', () => {
         'store.yaml': store('east'),
         'import.yaml': [imported()],
       },
-      'explicit',
-      west,
+      { peer: west },
     )
   })
   afterAll(async () => {

@@ -44,7 +44,7 @@ describe('the service that a workload dials', () => {
           }),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     client = inside(mesh, 'shop/client')
     namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()

@@ -82,7 +82,7 @@ describe('egress by address and by name in transparent mode', () => {
           ...outside('fickle', app('raw-http-server'), 80, { PORT: '80' }),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     for (const name of ['shop/client', 'shop/thief', ...others.map((other) => `outside/${other}`)])
       at[name] = inside(mesh, name)

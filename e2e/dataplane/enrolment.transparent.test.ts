@@ -57,7 +57,7 @@ describe('a namespace that is enrolled step by step', () => {
           }),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     client = inside(mesh, 'shop/client')
     bare = await startOutside(client.address, 'bare', { http: HTTP, tcp: TCP })

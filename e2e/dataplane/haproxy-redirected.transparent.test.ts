@@ -45,7 +45,11 @@ describe('class haproxy where the kernel redirects connections', () => {
   beforeAll(async () => {
     expect(kernelTestObstacle()).toBeUndefined()
     folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-redirected-'))
-    mesh = await startTestMesh(shop(), 'transparent', undefined, 'haproxy', await haproxyPackage(folder))
+    mesh = await startTestMesh(shop(), {
+      mode: 'transparent',
+      sidecarClass: 'haproxy',
+      loaded: await haproxyPackage(folder),
+    })
     client = inside(mesh, 'shop/client')
     store = inside(mesh, 'shop/store-v1')
   }, TIMEOUT_MS)

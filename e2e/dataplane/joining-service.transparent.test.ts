@@ -44,7 +44,7 @@ describe('a service of the mesh that joins and leaves while it is called', () =>
         ],
         'late.yaml': [lateService],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     client = inside(mesh, 'shop/client')
     namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
@@ -98,7 +98,7 @@ describe('a service that joins and leaves a mesh while it is called', () => {
           service('shop/web', 'web', PORT),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     client = inside(mesh, 'shop/client')
     namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()

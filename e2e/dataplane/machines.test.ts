@@ -98,10 +98,6 @@ describe('a service whose endpoints are a process of the mesh and a machine outs
           trafficSplit('shop/store', 'store', { 'store-process': 70, 'store-machine': 30 }),
         ],
       },
-      'explicit',
-      undefined,
-      'envoy',
-      undefined,
       { endpointsProviders: await listedProviders(list, {}) },
     )
     machine = await startTestMesh(
@@ -113,8 +109,7 @@ describe('a service whose endpoints are a process of the mesh and a machine outs
           service('shop/both', 'machine', PORT, http),
         ],
       },
-      'explicit',
-      mesh,
+      { peer: mesh },
     )
     await announce(['store-machine', 'both'])
   })

@@ -48,7 +48,7 @@ describe('HTTP that a mesh has no reason to refuse', () => {
           }),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
     await eventually(

@@ -63,7 +63,7 @@ describe('forms of Services that are in use', () => {
           }),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     client = inside(mesh, 'shop/client')
     for (const dial of ['mixed.shop', 'base.shop'])

@@ -58,7 +58,7 @@ describe('the address of a pod behind a Service', () => {
           }),
         ],
       },
-      'transparent',
+      { mode: 'transparent' },
     )
     client = inside(mesh, 'shop/client')
     web = inside(mesh, 'shop/web')

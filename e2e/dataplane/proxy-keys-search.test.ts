@@ -57,7 +57,7 @@ class SearchedMesh {
       OSM_TEST_RECORD: join(scratch, 'streams'),
     }
     const options = { environment }
-    const mesh = await startTestMesh(files(serviceCertificates), 'explicit', undefined, 'envoy', undefined, options)
+    const mesh = await startTestMesh(files(serviceCertificates), options)
     const ask = () => throughProxy(mesh.proxyOf('shop/client'), 'http://store.shop:8080/books/1')
     await eventually(ask, ({ status }) => status === 200)
     return new SearchedMesh(mesh, scratch)

@@ -33,7 +33,7 @@ describe('what Envoy refuses', () => {
 
   beforeAll(async () => {
     envoy = await narrowEnvoy()
-    mesh = await startTestMesh(shop(), 'explicit', undefined, 'envoy', undefined, { envoy: envoy.path })
+    mesh = await startTestMesh(shop(), { envoy: envoy.path })
     allocatedPort = await inboundPortOf(mesh, 'lonely', 'shop/lonely|8080')
   })
   afterAll(async () => {

@@ -32,9 +32,7 @@ describe('a mesh whose sidecars take their certificates from a real SPIRE', () =
     folder = await mkdtemp(join(tmpdir(), 'osm-spire-'))
     spire = await Spire.start(folder)
     await spire.register(shopEntries)
-    mesh = await startTestMesh(shop(), 'explicit', undefined, 'envoy', undefined, {
-      workloadApiSocket: spire.agentSocket,
-    })
+    mesh = await startTestMesh(shop(), { workloadApiSocket: spire.agentSocket })
   })
 
   afterAll(async () => {

@@ -50,11 +50,7 @@ describe('a mesh whose sidecars take their certificates from a Workload API', ()
           }),
         ],
       },
-      'explicit',
-      undefined,
-      'envoy',
-      loaded,
-      { workloadApiSocket: agent.socketPath },
+      { loaded, workloadApiSocket: agent.socketPath },
     )
     await Promise.all([starting.then((started) => (mesh = started)), agent.start()])
   })

@@ -58,7 +58,7 @@ describe.each(['delta', 'sotw'])('real Envoys over %s', (xds) => {
   beforeAll(async () => {
     envoy = await narrowEnvoy()
     const files = { ...shop(), 'config.yaml': config() }
-    mesh = await startTestMesh(files, 'explicit', undefined, 'envoy', undefined, { envoy: envoy.path })
+    mesh = await startTestMesh(files, { envoy: envoy.path })
   })
   afterAll(async () => {
     for (const { socket } of open) socket.destroy()

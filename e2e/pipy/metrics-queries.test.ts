@@ -34,9 +34,7 @@ describe('the expressions of dashboards and rules, on sidecars of class pipy', (
           workload('shop/server', { program: programs.http, port: 8080 }),
         ],
       },
-      'explicit',
-      undefined,
-      'pipy',
+      { sidecarClass: 'pipy' },
     )
     traffic = (async () => {
       while (!ending.signal.aborted) {

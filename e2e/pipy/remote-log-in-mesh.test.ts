@@ -41,9 +41,7 @@ describe('the remote log of a mesh of class pipy', () => {
           workload('shop/server', { program: programs.http, port: 8080 }),
         ],
       },
-      'explicit',
-      undefined,
-      'pipy',
+      { sidecarClass: 'pipy' },
     )
   })
   afterAll(async () => {

@@ -17,7 +17,7 @@ describe('traces of a call through three services of class pipy, in a real OpenT
   beforeAll(async () => {
     collector = await OtelCollector.start()
     const files = { 'config.yaml': [tracedConfig(collector, 'zipkin', '1')], 'workloads.yaml': tracedWorkloads }
-    mesh = await startTestMesh(files, 'explicit', undefined, 'pipy')
+    mesh = await startTestMesh(files, { sidecarClass: 'pipy' })
   })
   afterAll(async () => {
     await mesh.stop()

@@ -21,7 +21,7 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
     beforeAll(async () => {
       // Service certificates of 12 s are replaced every 6 to 9 s.
       const certificate = { serviceCertValidityDuration: '12s', certKeyBitSize: 2048 }
-      mesh = await startTestMesh(shop({ certificate }), 'explicit', undefined, sidecarClass)
+      mesh = await startTestMesh(shop({ certificate }), { sidecarClass })
     }, 120_000)
     afterAll(async () => {
       await mesh.stop()

@@ -32,7 +32,7 @@ export function describeOwnKeys(sidecarClass: string, load?: (folder: string) =>
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'osm-own-keys-'))
       const files = shop({ certificate: { serviceCertificates: 'perProxy' } })
-      mesh = await startTestMesh(files, 'explicit', undefined, sidecarClass, await load?.(folder))
+      mesh = await startTestMesh(files, { sidecarClass, loaded: await load?.(folder) })
     }, TIMEOUT_MS)
     afterAll(async () => {
       await mesh.stop()

@@ -32,7 +32,7 @@ export function describeProviderRotation(sidecarClass: string, { goesBack }: { r
     beforeAll(async () => {
       vault = await VaultStandIn.start()
       Object.assign(vault.appRole, { roleId: 'mesh', secretId: 'planted-secret-id' })
-      mesh = await startTestMesh(shop(), 'explicit', undefined, sidecarClass)
+      mesh = await startTestMesh(shop(), { sidecarClass })
       await mesh.write('vault-secret.yaml', secret)
     })
 

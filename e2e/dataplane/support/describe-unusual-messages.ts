@@ -113,9 +113,7 @@ export function describeUnusualMessages(sidecarClass: 'envoy' | 'pipy'): void {
             service('shop/web', 'web', PORT, { protocol: 'http' }),
           ],
         },
-        'transparent',
-        undefined,
-        sidecarClass,
+        { mode: 'transparent', sidecarClass },
       )
       namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
       await eventually(

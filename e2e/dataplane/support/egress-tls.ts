@@ -82,9 +82,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
             workload('shop/thief', { program: programs.idle }),
           ],
         },
-        'explicit',
-        undefined,
-        sidecarClass,
+        { sidecarClass },
       )
       const anybody = { kind: 'service', serviceAccount: { namespace: 'shop', name: 'client' }, services: [] } as const
       root = (await issueLike(mesh.stateFolder, anybody)).workloadRoot

@@ -86,23 +86,35 @@ export function envoyBinary(): string {
   return binary
 }
 
-/** Starts a mesh on a fresh folder with the given files and waits until all of it runs. It has the roots of `peer`, or its own. */
+/** How a mesh under test is started; all of it may be left out. */
+export interface TestMeshOptions extends Pick<
+  MeshOptions,
+  'maxDrainMs' | 'endpointsProviders' | 'machineAddress' | 'workloadApiSocket'
+> {
+  readonly mode?: MeshMode
+  /** A mesh whose roots it has; absent: its own. */
+  readonly peer?: TestMesh | undefined
+  /** Of workloads that say nothing. */
+  readonly sidecarClass?: string | undefined
+  readonly loaded?: LoadedClass | undefined
+  readonly envoy?: string
+  readonly environment?: Readonly<Record<string, string>>
+  readonly controllerProgram?: string
+}
+
+/** Starts a mesh on a fresh folder with the given files and waits until all of it runs. */
 export async function startTestMesh(
   files: Readonly<Record<string, readonly string[]>>,
-  mode: MeshMode = 'explicit',
-  peer?: TestMesh,
-  sidecarClass = 'envoy',
-  loaded?: LoadedClass,
   {
+    mode = 'explicit',
+    peer,
+    sidecarClass = 'envoy',
+    loaded,
     envoy,
     environment,
     controllerProgram = join(root, 'packages/standalone/dist/controller.mjs'),
     ...settings
-  }: Pick<MeshOptions, 'maxDrainMs' | 'endpointsProviders' | 'machineAddress' | 'workloadApiSocket'> & {
-    readonly envoy?: string
-    readonly environment?: Readonly<Record<string, string>>
-    readonly controllerProgram?: string
-  } = {},
+  }: TestMeshOptions = {},
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')

@@ -9,7 +9,7 @@ import { eventually } from '@osm-ts/driver-api/toolkit'
 
 import { endProcess } from '../../api/harness/child-program.js'
 import { run } from './kernel.js'
-import { envoyBinary, programs, startTestMesh, type TestMesh } from './mesh.js'
+import { envoyBinary, type LoadedClass, programs, startTestMesh, type TestMesh } from './mesh.js'
 import { throughProxy } from './traffic.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './yaml.js'
 
@@ -101,13 +101,13 @@ export class TestMachine {
       readonly folder?: string
       readonly classArgs?: readonly string[]
       readonly path?: string
-      readonly loaded?: Parameters<typeof startTestMesh>[4]
+      readonly loaded?: LoadedClass
       readonly environment?: Readonly<Record<string, string>>
     } = {},
   ): Promise<TestMachine> {
     const { loaded, environment, folder = await TestMachine.folder() } = options
     const settings = { machineAddress: place.mesh, ...(environment !== undefined && { environment }) }
-    const mesh = await startTestMesh({ 'mesh.yaml': documents }, 'explicit', undefined, 'envoy', loaded, settings)
+    const mesh = await startTestMesh({ 'mesh.yaml': documents }, { loaded, ...settings })
     return new TestMachine(folder, mesh, place, options)
   }
 

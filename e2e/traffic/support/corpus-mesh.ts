@@ -87,9 +87,7 @@ export async function startCorpusMesh(
         ),
       ],
     },
-    'transparent',
-    undefined,
-    sidecarClass,
+    { mode: 'transparent', sidecarClass },
   )
   const places = { through: namespaceOf(mesh, 'clients'), beside: namespaceOf(mesh, 'servers') }
   const hostOf = (name: string): string => `${name}.${NAMESPACE}`

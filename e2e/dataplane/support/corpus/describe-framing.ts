@@ -49,7 +49,7 @@ export function describeFraming(sidecarClass: string): void {
     )
 
     beforeAll(async () => {
-      mesh = await startTestMesh({ 'mesh.yaml': documents }, 'explicit', undefined, sidecarClass)
+      mesh = await startTestMesh({ 'mesh.yaml': documents }, { sidecarClass })
       lanes = await Promise.all(
         servers.map(async (server) => ({ server, open: await connectorAs(mesh, CLIENT, server) })),
       )

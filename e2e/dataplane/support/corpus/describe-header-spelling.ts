@@ -82,9 +82,7 @@ export function describeHeaderSpelling(sidecarClass: string): void {
             }),
           ],
         },
-        'explicit',
-        undefined,
-        sidecarClass,
+        { sidecarClass },
       )
     })
     afterAll(async () => {

@@ -74,12 +74,7 @@ export function describePaths(sidecarClass: string): void {
     let straight: Connector
 
     beforeAll(async () => {
-      mesh = await startTestMesh(
-        { 'config.yaml': [config('Reject')], 'mesh.yaml': documents },
-        'explicit',
-        undefined,
-        sidecarClass,
-      )
+      mesh = await startTestMesh({ 'config.yaml': [config('Reject')], 'mesh.yaml': documents }, { sidecarClass })
       straight = await connectorAs(mesh, 'shop/client', 'shop/store')
     })
     afterAll(async () => {

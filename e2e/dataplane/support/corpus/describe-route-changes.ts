@@ -208,7 +208,7 @@ export function describeRouteChanges(sidecarClass: string, load?: () => Promise<
     let mesh: TestMesh
 
     beforeAll(async () => {
-      mesh = await startTestMesh({ 'mesh.yaml': documents }, 'explicit', undefined, sidecarClass, await load?.())
+      mesh = await startTestMesh({ 'mesh.yaml': documents }, { sidecarClass, loaded: await load?.() })
     })
     afterAll(async () => {
       await mesh.stop()

@@ -75,9 +75,7 @@ export class DifferentialMesh {
           'topology.yaml': topology,
           [FILE]: [configOf({ permissive: false, plaintext: [], keepsEscapedSlashes: false })],
         },
-        'explicit',
-        undefined,
-        sidecarClass,
+        { sidecarClass },
       ),
       bare,
     )

@@ -63,10 +63,7 @@ export async function startInteropMesh(
         'workloads.yaml': [...classes.flatMap(workloadsOf), ...split(classes), ...vaultAt(vaultPort)],
         'policy.yaml': [...routes, ...classes.flatMap((each) => letIn(each, classes)), vaultPolicy(classes)],
       },
-      'explicit',
-      undefined,
-      'envoy',
-      await haproxyPackage(folder),
+      { loaded: await haproxyPackage(folder) },
     )
     return {
       mesh,

@@ -24,7 +24,7 @@ export function localRunner(
     startMesh: async (documents, meshMode, sidecarClass) => {
       const settings = { maxDrainMs: MAX_DRAIN_MS }
       const files = { [FILE]: documents }
-      const mesh = await startTestMesh(files, meshMode, undefined, sidecarClass, await load?.(), settings)
+      const mesh = await startTestMesh(files, { mode: meshMode, sidecarClass, loaded: await load?.(), ...settings })
       return {
         stateFolder: mesh.stateFolder,
         write: (changed) => mesh.write(FILE, ...changed),
