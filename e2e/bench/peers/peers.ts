@@ -3,21 +3,18 @@ import { DEBOUNCE_MS } from '../scale/changes.js'
 import { clusterName, hubOf, hubSlice } from '../scale/mesh.js'
 import { type ConnectionCosts, MeasuredServer } from '../scale/measured-server.js'
 import { Proxies, type Reached } from '../scale/proxies.js'
-import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from '../scale/scale-environment.js'
+import { type ScaleEnvironment, type ScaleMesh, step, withWorld } from '../scale/scale-environment.js'
 import { round, type Summary, summarize } from '../statistics.js'
 import { LinearCacheServer } from './linear-cache.js'
 
 /** What is measured. */
-export interface PeersOptions {
-  readonly services: number
-  readonly replicas: number
+export interface PeersOptions extends ScaleMesh {
   readonly affected: readonly number[]
   /** Times that everything is measured; the servers take turns. */
   readonly turns: number
   /** Changes of an endpoint in each turn, after those that warm up. */
   readonly warmUp: number
   readonly rounds: number
-  readonly programs: ScalePrograms
   /** The built linear-cache. */
   readonly linearCache: string
 }

@@ -13,15 +13,12 @@ import { Controller } from './controller.js'
 import { scaleMesh, scaleProxies } from './mesh.js'
 import { cpuSecondsOf } from './process-figures.js'
 import { Proxies } from './proxies.js'
-import { type ScalePrograms, step } from './scale-environment.js'
+import { type ScaleMesh, step } from './scale-environment.js'
 
 /** What is measured. */
-export interface ColdStartOptions {
-  readonly services: number
-  readonly replicas: number
+export interface ColdStartOptions extends ScaleMesh {
   /** Starts that are measured, after one that makes the roots. */
   readonly starts: number
-  readonly programs: ScalePrograms
 }
 
 /** From the start of a controller's process; milliseconds and milliseconds of its processor time. */

@@ -1,12 +1,10 @@
 import { type ConnectionCosts, MeasuredServer } from './measured-server.js'
 import type { Proxies, ProxyServer } from './proxies.js'
-import { type ScaleEnvironment, type ScalePrograms, step, withWorld } from './scale-environment.js'
+import { type ScaleEnvironment, type ScaleMesh, step, withWorld } from './scale-environment.js'
 import { measureNoOps, type NoOpFigures } from './storms.js'
 
 /** What is measured. */
-export interface ConnectionsOptions {
-  readonly services: number
-  readonly replicas: number
+export interface ConnectionsOptions extends ScaleMesh {
   /** Proxies that connect for the first time, all at once. */
   readonly connected: number
   /** Proxies that reconnect, all at once. */
@@ -15,7 +13,6 @@ export interface ConnectionsOptions {
   readonly turns: number
   /** For which writes that change nothing are measured. */
   readonly noOpSeconds: number
-  readonly programs: ScalePrograms
 }
 
 /** What connections cost the controller and a bare gRPC server that sends the same bytes. */

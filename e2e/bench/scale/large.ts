@@ -6,20 +6,16 @@ import {
   type ServiceAddedFigures,
 } from './changes.js'
 import { firstConnections, type FirstConnections } from './first-connections.js'
-import { type ScalePrograms, step, withWorld } from './scale-environment.js'
+import { type ScaleMesh, step, withWorld } from './scale-environment.js'
 
 /** A mesh of which less is measured, because of its size. */
-export interface LargeOptions extends Rounds {
-  readonly services: number
-  /** Pods of each service. */
-  readonly replicas: number
+export interface LargeOptions extends Rounds, ScaleMesh {
   /** Proxies that connect; pods without one are endpoints and nothing else. */
   readonly connected: number
   /** Proxies that a change of an endpoint, or a new service, concerns. In permissive mode these are all. */
   readonly affected: number
   /** Everybody may call everything. */
   readonly permissive: boolean
-  readonly programs: ScalePrograms
 }
 
 /** Cold start, memory, first connections, and what one endpoint and one service cost. */

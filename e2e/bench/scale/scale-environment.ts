@@ -23,6 +23,14 @@ export interface ScalePrograms {
   readonly profiles?: string
 }
 
+/** What every benchmark of scale is told. */
+export interface ScaleMesh {
+  readonly services: number
+  /** Pods of each service, each with a proxy. */
+  readonly replicas: number
+  readonly programs: ScalePrograms
+}
+
 /** Messages that some proxies were sent first, by type. */
 export interface FirstAnswers {
   readonly nodeIds: readonly string[]

@@ -13,13 +13,10 @@ import { emptyControllerMiB, firstConnections, type FirstConnections } from './f
 import { measureReaders, type ReaderFigures } from './readers.js'
 import { measureRootRotation, type RootRotationFigures } from './roots.js'
 import { measureNoOps, measureReconnects, type NoOpFigures, type ReconnectFigures } from './storms.js'
-import { type ScalePrograms, step, withWorld } from './scale-environment.js'
+import { type ScaleMesh, step, withWorld } from './scale-environment.js'
 
 /** How much is measured. */
-export interface ScaleOptions extends Rounds {
-  readonly services: number
-  /** Proxies of each service. */
-  readonly replicas: number
+export interface ScaleOptions extends Rounds, ScaleMesh {
   /** Proxies that a change of an endpoint concerns. */
   readonly affected: readonly [few: number, many: number]
   readonly storms: number
@@ -27,7 +24,6 @@ export interface ScaleOptions extends Rounds {
   readonly rolloutPods: number
   /** Certificates that follow a new root are waited for, up to 40 s. */
   readonly rootCertificates: boolean
-  readonly programs: ScalePrograms
 }
 
 /** What a mesh of many services and proxies costs its controller. */
@@ -51,12 +47,7 @@ const PODS_PER_SECOND = 50
 
 /** What a change of endpoints costs alone. */
 export async function measureEndpoints(
-  options: Rounds & {
-    readonly services: number
-    readonly replicas: number
-    readonly affected: readonly number[]
-    readonly programs: ScalePrograms
-  },
+  options: Rounds & ScaleMesh & { readonly affected: readonly number[] },
 ): Promise<readonly ChangeFigures[]> {
   const { services, replicas, affected, programs } = options
   const size = { services, replicas, hubs: affected, permissive: false }
@@ -71,14 +62,10 @@ export async function measureEndpoints(
 }
 
 /** What a new service costs alone. */
-export async function measureServices(options: {
-  readonly services: number
-  readonly replicas: number
-  /** Proxies that are told of it. */
-  readonly affected: number
-  readonly rounds: number
-  readonly programs: ScalePrograms
-}): Promise<ServiceAddedFigures> {
+export async function measureServices(
+  /** `affected` proxies are told of it. */
+  options: ScaleMesh & { readonly affected: number; readonly rounds: number },
+): Promise<ServiceAddedFigures> {
   const { services, replicas, affected, rounds, programs } = options
   const size = { services, replicas, hubs: [affected / 2, 5 * (affected / 2)], permissive: false }
   return withWorld(size, programs, async (environment) => {
