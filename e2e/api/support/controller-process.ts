@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '@osm-ts/driver-api/toolkit'
+import { listen } from '@osm-ts/driver-testkit/testing'
 
 import { ChildProgram } from '../harness/index.js'
 
@@ -161,9 +162,7 @@ const inPod = [
 /** A port that no one has. Somebody else could take it meanwhile, which the addresses of tests make unlikely. */
 export async function freePort(address = '127.0.0.1'): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, address, resolve))
-  const bound = server.address()
+  const port = await listen(server, address, 0)
   await new Promise((resolve) => server.close(resolve))
-  if (bound === null || typeof bound === 'string') throw new Error('no port')
-  return bound.port
+  return port
 }

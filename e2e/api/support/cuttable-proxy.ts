@@ -1,9 +1,12 @@
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+import { listen } from '@osm-ts/driver-testkit/testing'
 
 /** A TCP proxy in front of an API server, for a network that fails without the API server knowing. */
 export class CuttableProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  url = ''
   #isCut = false
 
   private constructor(target: URL) {
@@ -20,12 +23,8 @@ export class CuttableProxy {
 
   static async start(target: string): Promise<CuttableProxy> {
     const proxy = new CuttableProxy(new URL(target))
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve))
+    proxy.url = `https://127.0.0.1:${await listen(proxy.#server, '127.0.0.1', 0)}`
     return proxy
-  }
-
-  get url(): string {
-    return `https://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`
   }
 
   /** Cuts all connections, and refuses new ones. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 import { newProxyUUID } from '@osm-ts/core'
+import { listen } from '@osm-ts/driver-testkit/testing'
 import { bootstrapSecretName, type KubernetesApi, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { ApiServerDescription } from '../harness/api-server.js'
@@ -53,8 +53,7 @@ export class InjectorStandIn {
   static async start(options: InjectorStandInOptions): Promise<InjectorStandIn> {
     const standIn = new InjectorStandIn(options)
     const { api, server, meshName, signal } = options
-    await new Promise<void>((resolve) => standIn.#server.listen(0, server.address, resolve))
-    const { port } = standIn.#server.address() as AddressInfo
+    const port = await listen(standIn.#server, server.address, 0)
     const webhook = {
       name: 'pods.stand-in.test',
       admissionReviewVersions: ['v1'],

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:https'
 import { connect, type Socket } from 'node:net'
 
+import { listen } from '@osm-ts/driver-testkit/testing'
 import { apiVersionOf, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 /** Where the processes are that stand for the containers of a pod: `<namespace>/<pod>` and a port give an address. */
@@ -42,9 +43,7 @@ export class NodeStandIn {
         target: (port) => ports(`${namespace}/${pod}`, port),
       })
     })
-    await new Promise<void>((resolve) => server.listen(0, address, resolve))
-    const bound = server.address()
-    if (bound === null || typeof bound === 'string') throw new Error('no port')
+    const port = await listen(server, address, 0)
     await api.apply(
       resourceTypes.Node,
       { apiVersion: apiVersionOf(resourceTypes.Node), kind: 'Node', metadata: { name } },
@@ -52,7 +51,7 @@ export class NodeStandIn {
     )
     const status = {
       addresses: [{ type: 'InternalIP', address }],
-      daemonEndpoints: { kubeletEndpoint: { Port: bound.port } },
+      daemonEndpoints: { kubeletEndpoint: { Port: port } },
     }
     await api.mergePatch(resourceTypes.Node, { namespace: '', name }, { status }, { signal, subresource: 'status' })
     return new NodeStandIn(server)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, request, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { listen } from '@osm-ts/driver-testkit/testing'
 import {
   AzureStandIn,
   networkInterface,
@@ -49,9 +49,7 @@ export class AzureCloud {
       sent.on('error', () => answer.destroy())
       asked.pipe(sent)
     })
-    server.listen(0, address)
-    await once(server, 'listening')
-    const url = `https://${address}:${(server.address() as AddressInfo).port}`
+    const url = `https://${address}:${await listen(server, address, 0)}`
     return new AzureCloud(standIn, server, url, authority.certificate)
   }
 

@@ -7,6 +7,7 @@ import { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { listen as listenAt } from '@osm-ts/driver-testkit/testing'
 import { eventually } from '@osm-ts/driver-api/toolkit'
 import { issueLike, issueNames, rootsIn } from './authority.js'
 import { type TestMesh, programs, startTestMesh } from './mesh.js'
@@ -33,8 +34,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
     const connections = new Map<number, number>()
     const listen = async (server: Server | TcpServer): Promise<number> => {
       servers.push(server)
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      const { port } = server.address() as { readonly port: number }
+      const port = await listenAt(server, '127.0.0.1', 0)
       server.on('connection', () => connections.set(port, (connections.get(port) ?? 0) + 1))
       return port
     }

@@ -1,7 +1,8 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+
+import { listen } from '@osm-ts/driver-testkit/testing'
 
 /** A server in this process. */
 export interface App {
@@ -116,9 +117,7 @@ export async function listening(server: Server): Promise<App> {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server, '127.0.0.1', 0)
   const stop = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => server.close(resolve))

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { TLSSocket } from 'node:tls'
 
 import type { Credential } from '@osm-ts/driver-api'
+import { listen } from '@osm-ts/driver-testkit/testing'
 import { type EncodedDocument, encodeDocument, type PipyConfig, type PipyCredentials } from '@osm-ts/driver-pipy'
 
 const POLL_MS = 5_000
@@ -119,9 +118,7 @@ export async function startChannel(credential: Credential, root: string, host = 
       offer()
     },
   )
-  server.listen(0, host)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server, host, 0)
   return {
     address: `${host}:${port}`,
     publish: (worker, config, own, further = {}) =>

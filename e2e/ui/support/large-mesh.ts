@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 
+import { listen } from '@osm-ts/driver-testkit/testing'
 import type { Sections, ShownProxy, Topology, TrafficEdge } from '@osm-ts/dashboard'
 
 const types: Readonly<Record<string, string>> = {
@@ -18,14 +18,14 @@ const CALLS = 3
 /** Serves the page with a mesh that does not run: so many workloads, each with a service, and each calling three. */
 export class LargeMesh {
   readonly url: string
-  readonly #server: ReturnType<typeof createServer>
+  readonly #server: Server
   readonly #workloads: number
   #events: ServerResponse | undefined
 
-  private constructor(server: ReturnType<typeof createServer>, workloads: number) {
+  private constructor(server: Server, port: number, workloads: number) {
     this.#server = server
     this.#workloads = workloads
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    this.url = `http://127.0.0.1:${port}/`
   }
 
   static async serve(folder: string, workloads: number): Promise<LargeMesh> {
@@ -38,9 +38,7 @@ export class LargeMesh {
         response.end(readFileSync(join(folder, file)))
       }
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const mesh = new LargeMesh(server, workloads)
+    const mesh = new LargeMesh(server, await listen(server, '127.0.0.1', 0), workloads)
     return mesh
   }
 

@@ -1,7 +1,7 @@
-import type { AddressInfo } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
+import { listen } from '@osm-ts/driver-testkit/testing'
 
 import { issueLike } from '../authority.js'
 import { NAMESPACE } from './interop-mesh.js'
@@ -39,9 +39,9 @@ export async function startVault(): Promise<Vault> {
   })
   // That clients end handshakes is what the test is for.
   server.on('tlsClientError', () => undefined)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server, '127.0.0.1', 0)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     callers: () => callers,
     become: async (identity, stateFolder) => {
       const { certificate, workloadRoot: ca } = await issueLike(stateFolder, {
