@@ -1,23 +1,14 @@
 import { spawnSync } from 'node:child_process'
 
-const root = new URL('../../../', import.meta.url).pathname
-
-/** Bundles of the programs, by the names of their containers. */
-const bundles: Readonly<Record<string, string>> = {
-  'osm-controller': 'packages/controller/dist/osm-controller.mjs',
-  'osm-injector': 'packages/injector/dist/osm-injector.mjs',
-  'osm-bootstrap': 'packages/bootstrap/dist/osm-bootstrap.mjs',
-  'osm-dashboard': 'packages/cli/dist/osm-dashboard.mjs',
-  'osm-preinstall': 'packages/bootstrap/dist/osm-preinstall.mjs',
-  'osm-cleanup': 'packages/bootstrap/dist/osm-cleanup.mjs',
-}
+import { root } from '../../../tools/lib/paths.mjs'
+import { programs } from '../../../tools/programs.mjs'
 
 /**
  * The error code with which a program ends that is started with a command line, but with nowhere to go: it reads its flags first, so
  * that any code but the one of flags says that it took them.
  */
 export function codeOfStart(program: string, args: readonly string[]): string {
-  const bundle = bundles[program]
+  const bundle = programs[program]?.bundle
   if (bundle === undefined) throw new Error(`no bundle of ${program}`)
   const { stderr } = spawnSync(process.execPath, [bundle, ...args, '--kubeconfig=/nonexistent/kubeconfig'], {
     cwd: root,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
-import { isPodReady, matches, type Deployment, type Pod } from './objects.js'
+import { isPodReady, matches, now, podOf, type Deployment, type Pod } from './objects.js'
 
 const templateHash = 'stand-in/template'
 
@@ -21,7 +21,7 @@ export async function reconcileDeployment(
   const current = own.filter((pod) => pod.metadata.annotations?.[templateHash] === hash)
   const outdated = own.filter((pod) => !current.includes(pod))
   for (let count = current.length; count < wanted; count += 1)
-    await api.create(resourceTypes.Pod, podOf(deployment, hash), { signal })
+    await api.create(resourceTypes.Pod, nextPod(deployment, hash), { signal })
   const ready = current.filter(isPodReady)
   const surplus = [...current.slice(wanted), ...(ready.length >= wanted ? outdated : [])]
   for (const { metadata: pod } of surplus)
@@ -34,23 +34,13 @@ export async function reconcileDeployment(
   )
 }
 
-function podOf({ metadata, spec }: Deployment, hash: string) {
+function nextPod(deployment: Deployment, hash: string) {
+  const { metadata, spec } = deployment
   const { labels = {}, annotations = {} } = spec.template.metadata ?? {}
   if (!matches(spec.selector.matchLabels, labels)) throw new Error(`${metadata.name} does not select its own pods`)
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: `${metadata.name}-${hash}-${randomBytes(3).toString('hex')}`,
-      namespace: metadata.namespace ?? '',
-      labels,
-      annotations: { ...annotations, [templateHash]: hash },
-      ownerReferences: [
-        { apiVersion: 'apps/v1', kind: 'Deployment', name: metadata.name, uid: metadata.uid ?? '', controller: true },
-      ],
-    },
-    spec: spec.template.spec,
-  }
+  const more = { labels, annotations: { ...annotations, [templateHash]: hash } }
+  const owner = { ...deployment, apiVersion: 'apps/v1', kind: 'Deployment' }
+  return podOf(owner, `${hash}-${randomBytes(3).toString('hex')}`, more)
 }
 
 async function writeStatus(
@@ -69,7 +59,7 @@ async function writeStatus(
   }
   const isSame = Object.entries(status).every(([name, value]) => (before[name] ?? 0) === value)
   if (isSame) return
-  const time = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+  const time = now()
   const condition = (type: string, holds: boolean, reason: string): object => {
     const times = { lastUpdateTime: time, lastTransitionTime: time }
     return { type, status: holds ? 'True' : 'False', reason, message: reason, ...times }

@@ -1,19 +1,19 @@
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { root } from '../../../tools/lib/paths.mjs'
+import { programs } from '../../../tools/programs.mjs'
 import { isReachableByOthers } from '@osm-ts/standalone/testing'
 import type { Images } from './container-command.js'
 
-const root = new URL('../../../', import.meta.url).pathname
-
-/** Bundles of our own programs, by the names of their images. */
-const bundles = {
-  'osm-controller': 'packages/controller/dist/osm-controller.mjs',
-  'osm-injector': 'packages/injector/dist/osm-injector.mjs',
-  'osm-bootstrap': 'packages/bootstrap/dist/osm-bootstrap.mjs',
-  'osm-dashboard': 'packages/cli/dist/osm-dashboard.mjs',
-  'osm-preinstall': 'packages/bootstrap/dist/osm-preinstall.mjs',
-  'osm-cleanup': 'packages/bootstrap/dist/osm-cleanup.mjs',
-}
+/** Our own programs, by the names of their images. */
+const own = [
+  'osm-controller',
+  'osm-injector',
+  'osm-bootstrap',
+  'osm-dashboard',
+  'osm-preinstall',
+  'osm-cleanup',
+] as const
 
 /** Programs that stand for applications. */
 const applications = {
@@ -43,7 +43,10 @@ export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {
   const page = 'packages/cli/dist/dashboard-page'
   if (existsSync(join(root, page)) && !isReachableByOthers(join(root, page)))
     cpSync(join(root, page), join(copies, basename(page)), { recursive: true })
-  const scripts = Object.entries({ ...bundles, ...applications })
+  const scripts = [
+    ...own.map((name) => [name, programs[name]?.bundle ?? name] as const),
+    ...Object.entries(applications),
+  ]
   const { ENVOY_BIN: envoy } = env
   if (envoy === undefined) throw new Error('ENVOY_BIN is not set; run npm run test:api')
   return {

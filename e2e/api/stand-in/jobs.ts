@@ -1,5 +1,5 @@
 import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
-import type { Job, Pod } from './objects.js'
+import { type Job, now, type Pod, podOf } from './objects.js'
 
 /** Brings a Job one step further: makes its one pod, and notes how that ended. A pod that failed is not tried again. */
 export async function reconcileJob(
@@ -11,7 +11,9 @@ export async function reconcileJob(
   if (job.status?.conditions?.some(({ type }) => type === 'Complete' || type === 'Failed') === true) return
   const pod = pods.find(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid))
   if (pod === undefined) {
-    await api.create(resourceTypes.Pod, podOf(job), { signal })
+    // The uid tells the pod from that of a Job of the same name that ran before.
+    const suffix = (job.metadata.uid ?? '').slice(0, 5)
+    await api.create(resourceTypes.Pod, podOf({ ...job, apiVersion: 'batch/v1', kind: 'Job' }, suffix, {}), { signal })
     return
   }
   const phase = pod.status?.phase
@@ -19,23 +21,6 @@ export async function reconcileJob(
   const name = { namespace: job.metadata.namespace ?? '', name: job.metadata.name }
   const status = phase === 'Succeeded' ? completed() : failed()
   await api.mergePatch(resourceTypes.Job, name, { status }, { signal, subresource: 'status' })
-}
-
-function podOf({ metadata, spec }: Job) {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      // The uid tells the pod from that of a Job of the same name that ran before.
-      name: `${metadata.name}-${(metadata.uid ?? '').slice(0, 5)}`,
-      namespace: metadata.namespace ?? '',
-      ...spec.template.metadata,
-      ownerReferences: [
-        { apiVersion: 'batch/v1', kind: 'Job', name: metadata.name, uid: metadata.uid ?? '', controller: true },
-      ],
-    },
-    spec: spec.template.spec,
-  }
 }
 
 /** The API server takes no final condition without the one that comes before it. */
@@ -50,8 +35,4 @@ function failed(): object {
 
 function condition(type: string): object {
   return { type, status: 'True', lastProbeTime: now(), lastTransitionTime: now() }
-}
-
-function now(): string {
-  return new Date().toISOString().replace(/\.\d+Z$/, 'Z')
 }

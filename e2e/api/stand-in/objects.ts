@@ -127,3 +127,24 @@ export function portNumber(port: number | string, { containers, initContainers =
   if (named === undefined) throw new Error(`no container has a port called ${port}`)
   return named.containerPort
 }
+
+/** The time as objects have it. */
+export function now(): string {
+  return new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+/** A pod of a workload, by its template. */
+export function podOf(
+  { apiVersion, kind, metadata, spec }: Pick<Deployment | Job, 'apiVersion' | 'kind' | 'metadata' | 'spec'>,
+  suffix: string,
+  more: object,
+) {
+  const { name, uid = '', namespace = '' } = metadata
+  const ownerReferences = [{ apiVersion, kind, name, uid, controller: true }]
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `${name}-${suffix}`, namespace, ...spec.template.metadata, ...more, ownerReferences },
+    spec: spec.template.spec,
+  }
+}

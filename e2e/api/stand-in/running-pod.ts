@@ -8,7 +8,7 @@ import type { HostEntry, MeshNetwork, WorkloadNetwork } from '@osm-ts/standalone
 import { ChildProgram, type ApiServer } from '../harness/index.js'
 import { commandOf, type ContainerCommand, type Images, type ReadKey } from './container-command.js'
 import { mounting, type Mounts } from './mounts.js'
-import { portNumber, type Container, type Pod } from './objects.js'
+import { now, portNumber, type Container, type Pod } from './objects.js'
 import { writeVolumes } from './volumes.js'
 
 /** What pods run on. */
@@ -277,10 +277,6 @@ export class RunningPod {
       await new Promise((resolve) => setTimeout(resolve, pollMs))
     }
   }
-}
-
-function now(): string {
-  return new Date().toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 function succeeds(target: {
