@@ -1,7 +1,15 @@
 import { OsmError } from '@osm-ts/driver-api'
 
 import { Counters, type QueryCount } from './counters.js'
-import { addDependent, describeNode, eachDependent, makeNode, type Node, removeDependent } from './node.js'
+import {
+  addDependent,
+  Dependencies,
+  describeNode,
+  eachDependent,
+  makeNode,
+  type Node,
+  removeDependent,
+} from './node.js'
 import type { Input, Query, QueryContext, Readable } from './query.js'
 
 /** An input at a key whose value in the source may be another one now. */
@@ -21,7 +29,7 @@ export function touched<S, K>(
 
 interface Frame<S> {
   readonly node: Node<S>
-  readonly dependencies: Set<Node<S>>
+  readonly dependencies: Dependencies<S>
   failure: { readonly error: unknown } | undefined
   done: boolean
 }
@@ -233,8 +241,8 @@ export class Engine<S> {
     if (node.pins > 0) this.#outdated.get(node.of)?.delete(node)
   }
 
-  #run(of: Query<S, unknown, unknown>, node: Node<S>): { value: unknown; dependencies: ReadonlySet<Node<S>> } {
-    const frame: Frame<S> = { node, dependencies: new Set(), failure: undefined, done: false }
+  #run(of: Query<S, unknown, unknown>, node: Node<S>): { value: unknown; dependencies: Dependencies<S> } {
+    const frame: Frame<S> = { node, dependencies: new Dependencies(), failure: undefined, done: false }
     node.state = 'busy'
     this.#frames.push(frame)
     try {
@@ -267,10 +275,11 @@ export class Engine<S> {
     }
   }
 
-  #link(node: Node<S>, dependencies: ReadonlySet<Node<S>>): void {
+  #link(node: Node<S>, dependencies: Dependencies<S>): void {
+    const { list } = dependencies
     for (const before of node.dependencies) if (!dependencies.has(before)) this.#unlink(node, before)
-    for (const dependency of dependencies) addDependent(dependency, node)
-    node.dependencies = [...dependencies]
+    for (const dependency of list) addDependent(dependency, node)
+    node.dependencies = list.slice()
   }
 
   #unlink(node: Node<S>, dependency: Node<S>): void {
