@@ -99,6 +99,7 @@ export class Controller {
           PATH: process.env.PATH,
           OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
           NODE_OPTIONS: '--max-semi-space-size=8',
+          MALLOC_ARENA_MAX: '1',
         },
       },
     )
