@@ -11,7 +11,7 @@ import { InjectorProgram } from './injection-program.js'
 import { startIssuer } from './issuer.js'
 import { writeKubeconfig } from './local-api.js'
 import { MeshApi } from './scale/api.js'
-import { cpuSecondsOf, residentMiBOf } from './scale/process-figures.js'
+import { cpuMsOf, residentMiBOf } from './scale/process-figures.js'
 import { round, type Summary, summarize } from './statistics.js'
 
 /** How long and with what the injector is measured. */
@@ -165,14 +165,12 @@ async function measure(
     return result
   }
   await closedLoop(warmUpSeconds.server)
-  const cpuBefore = await cpuSecondsOf(pid)
-  const closed = await closedLoop(closedSeconds)
-  const cpu = (await cpuSecondsOf(pid)) - cpuBefore
+  const { result: closed, cpuMs } = await cpuMsOf(pid, () => closedLoop(closedSeconds))
   const open = await run({ kind: 'open', seconds: openSeconds, rates, warmUpSeconds })
   return {
     closedLoop: {
       reviewsPerSecond: round(closed.latencies.length / closed.seconds),
-      reviewsPerCpuSecond: round(closed.latencies.length / cpu),
+      reviewsPerCpuSecond: round((closed.latencies.length * 1000) / cpuMs),
       latency: summarize(closed.latencies),
     },
     openLoop: rates.map((perSecond, index) => ({ perSecond, latency: summarize(open[index]?.latencies ?? []) })),

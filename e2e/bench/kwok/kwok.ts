@@ -9,10 +9,11 @@ import { freePort } from '../../api/support/controller-process.js'
 import { ENDPOINTS } from '../references.js'
 import { issueCertificates } from '../scale/certificates.js'
 import { Controller, type ControllerOptions } from '../scale/controller.js'
+import type { ScalePrograms } from '../scale/mesh-server.js'
 import { callersOf, clusterName, podOf, scaleProxies, type ScaleSize, serviceOf } from '../scale/mesh.js'
-import { cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
+import { cpuMsOf, cpuSecondsOf, residentMiBOf } from '../scale/process-figures.js'
 import { Proxies } from '../scale/proxies.js'
-import { type ScalePrograms, step } from '../scale/scale-environment.js'
+import { step } from '../scale/scale-environment.js'
 import { round, type Summary, summarize } from '../statistics.js'
 import { IdleProcess } from './idle-process.js'
 import { KwokCluster, type KwokPrograms } from './kwok-cluster.js'
@@ -283,16 +284,17 @@ class Measurement {
   async #costOf(action: () => Promise<void>): Promise<{ readonly cost: Cost; readonly ms: number }> {
     const { pid } = this.#controller
     await Promise.all([this.#controller.figures(), this.#idle.longestBlockMs()])
-    const [before, startedAt] = [await cpuSecondsOf(pid), performance.now()]
-    await action()
-    const ms = performance.now() - startedAt
-    const cpuMs = round(((await cpuSecondsOf(pid)) - before) * 1000)
+    const { result: ms, cpuMs } = await cpuMsOf(pid, async () => {
+      const startedAt = performance.now()
+      await action()
+      return performance.now() - startedAt
+    })
     const [{ longestBlockMs }, longestBlockOfIdleMs] = await Promise.all([
       this.#controller.figures(),
       this.#idle.longestBlockMs(),
     ])
     const cost = {
-      cpuMs,
+      cpuMs: round(cpuMs),
       residentMiB: round(await residentMiBOf(pid)),
       longestBlockMs: round(longestBlockMs),
       longestBlockOfIdleMs: round(longestBlockOfIdleMs),

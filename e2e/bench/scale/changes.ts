@@ -13,7 +13,7 @@ import {
   serviceOf,
   trafficTarget,
 } from './mesh.js'
-import { cpuSecondsOf } from './process-figures.js'
+import { cpuMsOf } from './process-figures.js'
 import type { Counters } from './proxies.js'
 import { CLUSTER, ENDPOINTS, ROUTES } from '../references.js'
 import type { ScaleEnvironment } from './scale-environment.js'
@@ -68,27 +68,21 @@ export async function measureEndpointChange(
   for (let n = 1; n <= rounds.warmUp + rounds.rounds; n += 1) {
     const before = await environment.proxies.counters()
     const { recomputedPolicies } = await environment.controller.figures()
-    const cpuBefore = await cpuMsOf(environment)
     const object = hubSlice(environment.size, affected, n % 2 === 1)
-    const { times, message } = await environment.proxies.reached(
-      resource,
-      () => environment.api.put([object]),
-      TIMEOUT_MS,
+    const changed = await cpuMsOf(environment.controller.pid, () =>
+      environment.proxies.reached(resource, () => environment.api.put([object]), TIMEOUT_MS),
     )
-    const cpuAfter = await cpuMsOf(environment)
     const figures = await environment.controller.figures()
     const after = await environment.proxies.counters()
-    const floor = await environment.floorProxies.reached(
-      resource,
-      () => environment.floor.push(nodeIds, message),
-      TIMEOUT_MS,
+    const push = () => environment.floor.push(nodeIds, changed.result.message)
+    const floor = await cpuMsOf(environment.floor.pid, () =>
+      environment.floorProxies.reached(resource, push, TIMEOUT_MS),
     )
-    const floorCpuAfter = (await cpuMsOf(environment)).floor
     if (n <= rounds.warmUp) continue
-    cpuMs += cpuAfter.controller - cpuBefore.controller
-    floorCpuMs += floorCpuAfter - cpuAfter.floor
-    changes.push(Math.max(...times))
-    floors.push(Math.max(...floor.times))
+    cpuMs += changed.cpuMs
+    floorCpuMs += floor.cpuMs
+    changes.push(Math.max(...changed.result.times))
+    floors.push(Math.max(...floor.result.times))
     octetsToOthers += octetsOf(after, affected) - octetsOf(before, affected)
     recomputed += figures.recomputedPolicies - recomputedPolicies
     longestBlock = Math.max(longestBlock, figures.longestBlockMs)
@@ -106,13 +100,6 @@ export async function measureEndpointChange(
     recomputedPolicies: round(recomputed / rounds.rounds),
     longestBlockMs: round(longestBlock),
   }
-}
-
-async function cpuMsOf(
-  environment: ScaleEnvironment,
-): Promise<{ readonly controller: number; readonly floor: number }> {
-  const { controller, floor } = environment
-  return { controller: (await cpuSecondsOf(controller.pid)) * 1000, floor: (await cpuSecondsOf(floor.pid)) * 1000 }
 }
 
 /** Bytes of the proxies from that number on. */
@@ -179,12 +166,13 @@ export async function measureServiceAdded(
     const objects = newService(place, 600_000 + n, callers)
     const resource = { typeUrl: CLUSTER, name: clusterName(place), count: affected }
     const before = totals(await environment.proxies.counters())
-    const cpuBefore = await cpuMsOf(environment)
-    const start = process.hrtime.bigint()
-    const reached = await environment.proxies.reached(resource, () => environment.api.put(objects), TIMEOUT_MS)
-    settled.push(Number((await environment.settled()) - start) / 1e6)
-    times.push(Math.max(...reached.times))
-    cpuMs += (await cpuMsOf(environment)).controller - cpuBefore.controller
+    const taken = await cpuMsOf(environment.controller.pid, async () => {
+      const start = process.hrtime.bigint()
+      const reached = await environment.proxies.reached(resource, () => environment.api.put(objects), TIMEOUT_MS)
+      settled.push(Number((await environment.settled()) - start) / 1e6)
+      times.push(Math.max(...reached.times))
+    })
+    cpuMs += taken.cpuMs
     sentBytes += totals(await environment.proxies.counters()).octets - before.octets
     added.push(...objects)
   }
@@ -200,17 +188,39 @@ export async function measureServiceAdded(
   }
 }
 
-/** Pods that are replaced at a rate. */
-export interface RolloutFigures {
-  readonly pods: number
-  readonly perSecond: number
-  /** Milliseconds from the last change to the last acknowledgement. */
-  readonly settledMs: number
-  /** Responses that proxies were sent. */
+/** What all proxies together are sent while something is done, and what that takes. */
+export interface SentFigures {
   readonly responses: number
   readonly octets: number
   readonly controllerCpuSeconds: number
   readonly longestBlockMs: number
+}
+
+/** Has something done, and says what it took; beside that, how many policies were computed again. */
+export async function sentDuring<T>(
+  { proxies, controller }: ScaleEnvironment,
+  action: () => Promise<T>,
+): Promise<{ readonly result: T; readonly sent: SentFigures; readonly recomputedPolicies: number }> {
+  const before = totals(await proxies.counters())
+  const { recomputedPolicies } = await controller.figures()
+  const { result, cpuMs } = await cpuMsOf(controller.pid, action)
+  const figures = await controller.figures()
+  const after = totals(await proxies.counters())
+  const sent = {
+    responses: after.responses - before.responses,
+    octets: after.octets - before.octets,
+    controllerCpuSeconds: round(cpuMs / 1000),
+    longestBlockMs: round(figures.longestBlockMs),
+  }
+  return { result, sent, recomputedPolicies: figures.recomputedPolicies - recomputedPolicies }
+}
+
+/** Pods that are replaced at a rate. */
+export interface RolloutFigures extends SentFigures {
+  readonly pods: number
+  readonly perSecond: number
+  /** Milliseconds from the last change to the last acknowledgement. */
+  readonly settledMs: number
 }
 
 /** Every pod brings its own object, and a version of its service's endpoints. */
@@ -219,9 +229,6 @@ export async function measureRollout(
   pods: number,
   perSecond: number,
 ): Promise<RolloutFigures> {
-  const before = totals(await environment.proxies.counters())
-  const cpuBefore = await cpuSecondsOf(environment.controller.pid)
-  await environment.controller.figures()
   const { size } = environment
   const objects: KubernetesManifest[] = []
   for (let n = 0; n < pods; n += 1) {
@@ -229,23 +236,16 @@ export async function measureRollout(
     const pod = { ...serviceOf(service), index: 700_000 + n }
     objects.push(meshedPod(pod), endpointSlice(pod, [...podsOf(size, service).slice(1), pod]))
   }
-  await environment.api.stream(objects, 2 * perSecond)
-  const end = process.hrtime.bigint()
-  const lastAt = await environment.settled()
-  const after = totals(await environment.proxies.counters())
-  return {
-    pods,
-    perSecond,
-    settledMs: round(Math.max(0, Number(lastAt - end) / 1e6)),
-    responses: after.responses - before.responses,
-    octets: after.octets - before.octets,
-    controllerCpuSeconds: round((await cpuSecondsOf(environment.controller.pid)) - cpuBefore),
-    longestBlockMs: round((await environment.controller.figures()).longestBlockMs),
-  }
+  const { result: settledNs, sent } = await sentDuring(environment, async () => {
+    await environment.api.stream(objects, 2 * perSecond)
+    const end = process.hrtime.bigint()
+    return Number((await environment.settled()) - end)
+  })
+  return { pods, perSecond, settledMs: round(Math.max(0, settledNs / 1e6)), ...sent }
 }
 
 /** What all proxies together have received. */
-export function totals({ of }: Counters): { readonly octets: number; readonly responses: number } {
+function totals({ of }: Counters): { readonly octets: number; readonly responses: number } {
   let [octets, responses] = [0, 0]
   for (const each of of.values()) {
     octets += each.octets

@@ -1,16 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { until } from '@osm-ts/driver-api/toolkit'
 
-import { freePort } from '../../api/support/controller-process.js'
-import { isListening, writeKubeconfig } from '../local-api.js'
+import { isListening } from '../local-api.js'
 import { round, type Summary, summarize } from '../statistics.js'
-import { MeshApi } from './api.js'
 import { issueCertificates } from './certificates.js'
 import { Controller } from './controller.js'
-import { scaleMesh, scaleProxies } from './mesh.js'
+import { scaleProxies } from './mesh.js'
+import { serveMesh } from './mesh-server.js'
 import { cpuSecondsOf } from './process-figures.js'
 import { Proxies } from './proxies.js'
 import { type ScaleMesh, step } from './scale-environment.js'
@@ -44,20 +39,11 @@ interface Moment {
 export async function measureColdStart(options: ColdStartOptions): Promise<ColdStart> {
   const { services, replicas, starts, programs } = options
   const size = { services, replicas, hubs: [], permissive: false, connected: 1 }
-  const folder = await mkdtemp(join(tmpdir(), 'osm-cold-start-'))
-  const port = await freePort()
-  const api = await MeshApi.start(programs.api)
+  const { api, start, proxyPort: port, close } = await serveMesh(size, programs)
   const proxies = await Proxies.start(programs.proxies)
   try {
-    await api.put(scaleMesh(size, port))
-    const started = {
-      program: programs.controller,
-      folder,
-      kubeconfig: writeKubeconfig(folder, api.url),
-      profiles: programs.profiles,
-    }
     // It makes the roots, and has the program read from the disk.
-    const { controller: first } = await Controller.start(started)
+    const { controller: first } = await Controller.start(start)
     await first.stop()
     const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(60_000))
     const server = { port, serverName: certificates.serverName, roots: certificates.controlPlaneRoots }
@@ -65,7 +51,7 @@ export async function measureColdStart(options: ColdStartOptions): Promise<ColdS
     const ready: Moment[] = []
     for (let n = 1; n <= starts; n += 1) {
       await step(`start ${n}`, async () => {
-        const controller = await Controller.spawn(started)
+        const controller = await Controller.spawn(start)
         try {
           const moment = async (): Promise<Moment> => ({
             ms: controller.ageMs,
@@ -91,8 +77,7 @@ export async function measureColdStart(options: ColdStartOptions): Promise<ColdS
     }
   } finally {
     await proxies.close()
-    await api.close()
-    await rm(folder, { recursive: true, force: true })
+    await close()
   }
 }
 

@@ -1,15 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
-import { freePort } from '../../api/support/controller-process.js'
-import { writeKubeconfig } from '../local-api.js'
 import { round, type Summary, summarize } from '../statistics.js'
-import { MeshApi } from './api.js'
 import { Controller } from './controller.js'
-import { scaleMesh } from './mesh.js'
-import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
-import { type ScalePrograms, step, type ScaleEnvironment } from './scale-environment.js'
+import { type ScalePrograms, serveMesh } from './mesh-server.js'
+import { cpuMsOf, residentMiBOf } from './process-figures.js'
+import { step, type ScaleEnvironment } from './scale-environment.js'
 
 /** What it takes until all proxies have their first configuration. */
 export interface FirstConnections {
@@ -42,9 +35,9 @@ export interface MemoryFigures {
 /** Connects all proxies of a environment to the controller and to the floor, and looks at what both have in memory. */
 export async function firstConnections(environment: ScaleEnvironment): Promise<FirstConnections> {
   const without = await residentMiBOf(environment.controller.pid)
-  const cpuBefore = await cpuSecondsOf(environment.controller.pid)
-  const connected = await step('first connections', () => environment.connect(true))
-  const controllerCpuSeconds = round((await cpuSecondsOf(environment.controller.pid)) - cpuBefore)
+  const { result: connected, cpuMs } = await cpuMsOf(environment.controller.pid, () =>
+    step('first connections', () => environment.connect(true)),
+  )
   const { of } = await environment.proxies.counters()
   const sentBytes = [...of.values()].reduce((sum, proxy) => sum + proxy.octets, 0)
   // What the floor is to answer is in its memory before it is measured.
@@ -65,29 +58,27 @@ export async function firstConnections(environment: ScaleEnvironment): Promise<F
       floor: { without: round(floorWithout), with: round(floorWith) },
       perProxyBeyondFloor: round((controllerWith - without - (floorWith - floorWithout)) / proxies),
     },
-    firstConnect: { product: summarize(connected), floor: summarize(floorConnected), controllerCpuSeconds, sentBytes },
+    firstConnect: {
+      product: summarize(connected),
+      floor: summarize(floorConnected),
+      controllerCpuSeconds: round(cpuMs / 1000),
+      sentBytes,
+    },
   }
 }
 
 /** Resident memory in MiB of a controller whose mesh has namespaces and nothing else. */
 export async function emptyControllerMiB(programs: ScalePrograms): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'osm-scale-'))
-  const api = await MeshApi.start(programs.api)
+  const size = { services: 0, replicas: 0, hubs: [], permissive: false }
+  const mesh = await serveMesh(size, programs)
   try {
-    const size = { services: 0, replicas: 0, hubs: [], permissive: false }
-    await api.put(scaleMesh(size, await freePort()))
-    const { controller } = await Controller.start({
-      program: programs.controller,
-      folder,
-      kubeconfig: writeKubeconfig(folder, api.url),
-    })
+    const { controller } = await Controller.start({ ...mesh.start, profiles: undefined })
     try {
       return round(await residentMiBOf(controller.pid))
     } finally {
       await controller.stop()
     }
   } finally {
-    await api.close()
-    await rm(folder, { recursive: true, force: true })
+    await mesh.close()
   }
 }

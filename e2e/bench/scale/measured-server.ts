@@ -1,5 +1,5 @@
 import { round, type Summary, summarize } from '../statistics.js'
-import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
+import { cpuMsOf, residentMiBOf } from './process-figures.js'
 import type { Proxies } from './proxies.js'
 
 /** What connections cost a server. Processor times are in milliseconds: the kernel counts in steps of 10 ms. */
@@ -36,9 +36,7 @@ export class MeasuredServer {
 
   /** Processor time of something that it does, in milliseconds. */
   async cpuMsOf<T>(action: () => Promise<T>): Promise<{ readonly result: T; readonly cpuMs: number }> {
-    const before = await cpuSecondsOf(this.#pid)
-    const result = await action()
-    return { result, cpuMs: ((await cpuSecondsOf(this.#pid)) - before) * 1000 }
+    return cpuMsOf(this.#pid, action)
   }
 
   async connectFirst(connect = this.#connect): Promise<void> {

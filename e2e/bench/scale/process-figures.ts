@@ -11,6 +11,16 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
+/** Milliseconds of processor time that a process takes while something is done. */
+export async function cpuMsOf<T>(
+  pid: number,
+  action: () => Promise<T>,
+): Promise<{ readonly result: T; readonly cpuMs: number }> {
+  const before = await cpuSecondsOf(pid)
+  const result = await action()
+  return { result, cpuMs: ((await cpuSecondsOf(pid)) - before) * 1000 }
+}
+
 /** Memory of a process that is in RAM, in MiB. */
 export async function residentMiBOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')

@@ -3,13 +3,12 @@ import type { KubernetesManifest } from '@osm-ts/kubernetes'
 
 import { SECRET } from '../references.js'
 import { round } from '../statistics.js'
-import { DEBOUNCE_MS, totals } from './changes.js'
+import { DEBOUNCE_MS, sentDuring, type SentFigures } from './changes.js'
 import { OSM_NAMESPACE } from './mesh.js'
-import { cpuSecondsOf } from './process-figures.js'
 import type { ScaleEnvironment } from './scale-environment.js'
 
 /** Another root of the workloads signs, and every proxy is told. */
-export interface RootRotationFigures {
+export interface RootRotationFigures extends SentFigures {
   readonly proxies: number
   /** Milliseconds from the new Secret until the last proxy has acknowledged that both roots are trusted. */
   readonly trustMs: number
@@ -19,11 +18,6 @@ export interface RootRotationFigures {
   readonly ratio: number
   /** Milliseconds until the last has a certificate of the new root: they are replaced between 10 and 40 s after it. Absent where that is not waited for. */
   readonly certificatesMs?: number
-  /** What all proxies together were sent. */
-  readonly octets: number
-  readonly responses: number
-  readonly controllerCpuSeconds: number
-  readonly longestBlockMs: number
 }
 
 const ROOTS = 'root-cert-for-mtls'
@@ -37,9 +31,6 @@ export async function measureRootRotation(
 ): Promise<RootRotationFigures> {
   const count = environment.certificates.proxies.length
   const secret = await newRoot()
-  const before = totals(await environment.proxies.counters())
-  const cpuBefore = await cpuSecondsOf(environment.controller.pid)
-  await environment.controller.figures()
   let at = 0n
   const replace = async (): Promise<bigint> => (at = await environment.api.put([secret]))
   const trusted = () => environment.proxies.reached({ typeUrl: SECRET, name: ROOTS, count }, replace, TIMEOUT_MS)
@@ -48,13 +39,13 @@ export async function measureRootRotation(
     trust = await trusted()
     return at
   }
-  const certificates = options.certificates
-    ? await environment.proxies.reached({ typeUrl: SECRET, name: CERTIFICATE, count }, trustedFirst, TIMEOUT_MS)
-    : undefined
-  const { times, message } = trust ?? (await trusted())
-  const { longestBlockMs } = await environment.controller.figures()
-  const after = totals(await environment.proxies.counters())
-  const cpu = (await cpuSecondsOf(environment.controller.pid)) - cpuBefore
+  const { result, sent } = await sentDuring(environment, async () => {
+    const certificates = options.certificates
+      ? await environment.proxies.reached({ typeUrl: SECRET, name: CERTIFICATE, count }, trustedFirst, TIMEOUT_MS)
+      : undefined
+    return { certificates, ...(trust ?? (await trusted())) }
+  })
+  const { certificates, times, message } = result
   const floor = await environment.floorProxies.reached(
     { typeUrl: SECRET, name: ROOTS, count },
     () => environment.floor.push(environment.nodeIds(count), message),
@@ -67,10 +58,7 @@ export async function measureRootRotation(
     floorMs: round(floorMs),
     ratio: round((trustMs - DEBOUNCE_MS) / floorMs),
     ...(certificates !== undefined && { certificatesMs: round(Math.max(...certificates.times)) }),
-    octets: after.octets - before.octets,
-    responses: after.responses - before.responses,
-    controllerCpuSeconds: round(cpu),
-    longestBlockMs: round(longestBlockMs),
+    ...sent,
   }
 }
 

@@ -1,27 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { BaselineServer, type MessagesByType } from '../baseline-server.js'
-import { freePort } from '../../api/support/controller-process.js'
-import { writeKubeconfig } from '../local-api.js'
-import { MeshApi } from './api.js'
+import type { MeshApi } from './api.js'
 import { issueCertificates, type MeshCertificates } from './certificates.js'
 import { Controller } from './controller.js'
-import { scaleMesh, scaleProxies, type ScaleSize } from './mesh.js'
+import { scaleProxies, type ScaleSize } from './mesh.js'
+import { type ScalePrograms, serveMesh } from './mesh-server.js'
 import { Proxies, type ProxyServer } from './proxies.js'
-
-/** Bundles of the processes of a benchmark of scale. */
-export interface ScalePrograms {
-  readonly controller: string
-  readonly api: string
-  readonly proxies: string
-  readonly floor: string
-  /** Loaded into the controller, see soak/probe-main.ts; absent: the controller runs as it is. */
-  readonly probe?: string
-  /** See `profiles` of {@link Controller}. */
-  readonly profiles?: string
-}
 
 /** What every benchmark of scale is told. */
 export interface ScaleMesh {
@@ -60,12 +43,12 @@ export class ScaleEnvironment {
   readonly floorServer: ProxyServer
   /** Milliseconds from the start of the controller's process until it was ready. */
   readonly controllerStartMs: number
-  readonly #folder: string
+  readonly #closeMesh: () => Promise<void>
   #firstAnswers: readonly FirstAnswers[] = []
 
   private constructor(
     parts: Omit<ScaleEnvironment, 'close' | 'settled' | 'nodeIds' | 'connect' | 'connectFloor' | 'firstAnswers'>,
-    folder: string,
+    closeMesh: () => Promise<void>,
   ) {
     this.size = parts.size
     this.api = parts.api
@@ -77,21 +60,12 @@ export class ScaleEnvironment {
     this.server = parts.server
     this.floorServer = parts.floorServer
     this.controllerStartMs = parts.controllerStartMs
-    this.#folder = folder
+    this.#closeMesh = closeMesh
   }
 
   static async start(size: ScaleSize, programs: ScalePrograms): Promise<ScaleEnvironment> {
-    const folder = await mkdtemp(join(tmpdir(), 'osm-scale-'))
-    const proxyServerPort = await freePort()
-    const api = await MeshApi.start(programs.api)
-    await api.put(scaleMesh(size, proxyServerPort))
-    const { controller, ms: controllerStartMs } = await Controller.start({
-      program: programs.controller,
-      folder,
-      kubeconfig: writeKubeconfig(folder, api.url),
-      probe: programs.probe,
-      profiles: programs.profiles,
-    })
+    const { api, start, proxyPort, close } = await serveMesh(size, programs)
+    const { controller, ms: controllerStartMs } = await Controller.start(start)
     const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
     const floor = await BaselineServer.start(programs.floor)
     const floorPort = await floor.listen(certificates.floor)
@@ -105,11 +79,11 @@ export class ScaleEnvironment {
         certificates,
         proxies: await Proxies.start(programs.proxies),
         floorProxies: await Proxies.start(programs.proxies),
-        server: { port: proxyServerPort, serverName, roots },
+        server: { port: proxyPort, serverName, roots },
         floorServer: { port: floorPort, serverName, roots },
         controllerStartMs,
       },
-      folder,
+      close,
     )
   }
 
@@ -161,8 +135,7 @@ export class ScaleEnvironment {
   async close(): Promise<void> {
     await Promise.all([this.proxies.close(), this.floorProxies.close()])
     await Promise.all([this.controller.stop(), this.floor.close()])
-    await this.api.close()
-    await rm(this.#folder, { recursive: true, force: true })
+    await this.#closeMesh()
   }
 }
 

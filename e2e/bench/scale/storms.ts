@@ -1,10 +1,10 @@
 import { BaselineServer } from '../baseline-server.js'
 import { meshedPod } from '../kubernetes-cluster.js'
 import { round, type Summary, summarize } from '../statistics.js'
-import { DEBOUNCE_MS, totals } from './changes.js'
+import { DEBOUNCE_MS, sentDuring } from './changes.js'
 import { podOf } from './mesh.js'
 import type { MemoryOfProcess } from './controller.js'
-import { cpuSecondsOf } from './process-figures.js'
+import { cpuMsOf } from './process-figures.js'
 import type { ScaleEnvironment } from './scale-environment.js'
 
 /** All proxies lose their connection and return at once. Milliseconds until the last one is configured. */
@@ -28,12 +28,12 @@ export async function measureReconnects(environment: ScaleEnvironment, storms: n
   const first = await environment.controller.memory()
   const product: number[] = []
   const floor: number[] = []
-  let [longestBlock, longestOfEnd, cpuSeconds] = [0, 0, 0]
+  let [longestBlock, longestOfEnd, cpuMs] = [0, 0, 0]
   for (let n = 0; n < storms; n += 1) {
     longestOfEnd = Math.max(longestOfEnd, await longestBlockOfEnd(environment))
-    const before = await cpuSecondsOf(environment.controller.pid)
-    product.push(Math.max(...(await environment.connect())))
-    cpuSeconds += (await cpuSecondsOf(environment.controller.pid)) - before
+    const returned = await cpuMsOf(environment.controller.pid, () => environment.connect())
+    product.push(Math.max(...returned.result))
+    cpuMs += returned.cpuMs
     longestBlock = Math.max(longestBlock, (await environment.controller.figures()).longestBlockMs)
     await environment.floorProxies.disconnect()
     floor.push(Math.max(...(await environment.connectFloor())))
@@ -46,7 +46,7 @@ export async function measureReconnects(environment: ScaleEnvironment, storms: n
     floor: bare,
     ratio: round(ours.p50 / bare.p50),
     memory: { first, last: await environment.controller.memory() },
-    cpuMsPerProxy: round((cpuSeconds * 1000) / storms / proxies),
+    cpuMsPerProxy: round(cpuMs / storms / proxies),
     longestBlockMs: round(longestBlock),
     longestBlockOfEndMs: round(longestOfEnd),
   }
@@ -95,26 +95,25 @@ export async function measureNoOps(
   const reader = await BaselineServer.start(options.floorProgram)
   try {
     await reader.read(`${environment.api.url}/api/v1/pods`)
-    const before = totals(await environment.proxies.counters())
-    const { recomputedPolicies } = await environment.controller.figures()
-    const cpu = { controller: await cpuSecondsOf(environment.controller.pid), reader: await cpuSecondsOf(reader.pid) }
-    await environment.api.stream(objects, perSecond)
-    await new Promise((resolve) => setTimeout(resolve, 5 * DEBOUNCE_MS))
-    const controller = round((await cpuSecondsOf(environment.controller.pid)) - cpu.controller)
-    const bare = round((await cpuSecondsOf(reader.pid)) - cpu.reader)
-    const after = totals(await environment.proxies.counters())
-    const figures = await environment.controller.figures()
+    const written = await sentDuring(environment, () =>
+      cpuMsOf(reader.pid, async () => {
+        await environment.api.stream(objects, perSecond)
+        await new Promise((resolve) => setTimeout(resolve, 5 * DEBOUNCE_MS))
+      }),
+    )
+    const { responses, controllerCpuSeconds: controller, longestBlockMs } = written.sent
+    const bare = round(written.result.cpuMs / 1000)
     const lines = await reader.lines()
     if (lines < objects.length) throw new Error(`the reader has read ${lines} of ${objects.length} lines`)
     return {
       perSecond,
       seconds,
-      responses: after.responses - before.responses,
-      recomputedPolicies: figures.recomputedPolicies - recomputedPolicies,
+      responses,
+      recomputedPolicies: written.recomputedPolicies,
       cpuSeconds: { controller, reader: bare },
       cores: round(controller / seconds),
       ratio: round(controller / bare),
-      longestBlockMs: round(figures.longestBlockMs),
+      longestBlockMs,
     }
   } finally {
     await reader.close()
