@@ -17,12 +17,12 @@ export type FloorCommand = { readonly id: number } & (
   | { readonly type: 'answers'; readonly nodeIds: readonly string[]; readonly types: MessagesByType }
   | { readonly type: 'push'; readonly nodeIds: readonly string[]; readonly message: Uint8Array }
   | { readonly type: 'read'; readonly url: string }
-  | { readonly type: 'count' | 'close' }
+  | { readonly type: 'count' | 'longest-block' | 'close' }
 )
 
 /**
  * The floor of all benchmarks: a process that does the least that the measured program could do, and knows nothing of a mesh. It is a bare gRPC server that
- * writes bytes that it is given, a bare webhook, or a bare reader of the API server.
+ * writes bytes that it is given, a bare webhook, a bare reader of the API server, or a process that does nothing.
  */
 export class BaselineServer {
   readonly pid: number
@@ -68,6 +68,11 @@ export class BaselineServer {
   /** Lines that it has read. */
   async lines(): Promise<number> {
     return (await this.#child.ask<{ readonly lines: number }>({ type: 'count' })).lines
+  }
+
+  /** Longest time in milliseconds for which its event loop was busy with one thing, since this was last requested. */
+  async longestBlockMs(): Promise<number> {
+    return (await this.#child.ask<{ readonly longest: number }>({ type: 'longest-block' })).longest
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 
@@ -19,6 +20,8 @@ const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggreg
 const rawDeltaAds = { DeltaAggregatedResources: bytesMethod(PATH, { isStream: true }) }
 const answers = new Map<string, ReadonlyMap<string, readonly Buffer[]>>()
 const streams = new Map<string, Stream>()
+/** Measured as the controller measures itself. */
+const delay = monitorEventLoopDelay()
 let lines = 0
 
 function serve(stream: Stream): void {
@@ -91,6 +94,11 @@ async function obey(command: FloorCommand): Promise<object> {
       return {}
     case 'count':
       return { lines }
+    case 'longest-block': {
+      const longest = delay.max / 1e6
+      delay.reset()
+      return { longest }
+    }
     case 'close':
       process.exit(0)
   }
@@ -101,6 +109,7 @@ process.on('message', (command: FloorCommand) => {
     if (process.connected) process.send?.({ id: command.id, ...answer })
   })
 })
+delay.enable()
 process.send?.({ type: 'started' })
 // A parent that is killed says nothing.
 process.once('disconnect', () => process.exit(0))

@@ -125,6 +125,15 @@ describe('targetTable', () => {
     expect(targetTable(slow)).toMatch(/^Nothing has been measured yet\.$/m)
   })
 
+  it('shows the same figure of the bare server where a target is missed', () => {
+    const reconnect = { longestBlockMs: 325, floorLongestBlockMs: 180, longestBlockOfEndMs: 60 }
+    const table = targetTable({ ...report, scale: { ...report.scale, reconnect } })
+    expect(table).toMatch(
+      /2,000 proxies reconnect +\| at most 100 ms +\| 325 ms +\| \*\*missed\*\* +\| bare server: 180 ms; /,
+    )
+    expect(table).toMatch(/2,000 connections close at once +\| at most 100 ms +\| 60 ms +\| met +\| +\|/)
+  })
+
   it('takes the place of the table before in a page', () => {
     const page = 'a\n<!-- targets: npm run bench:table -->\n\nold\n\n<!-- end of targets -->\nb\n'
     const next = withTable(page, 'new')

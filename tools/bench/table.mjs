@@ -10,10 +10,11 @@ const end = '<!-- end of targets -->'
  * @returns {string} lines, without one at the end
  */
 export function targetTable(report) {
-  const rows = resultsOf(report).map(({ what, path, bound, value, unit, measured, met, whenMissed }) => {
+  const rows = resultsOf(report).map(({ what, path, bound, value, unit, measured, bare, met, whenMissed }) => {
     const state = met === undefined ? 'not measured' : met ? 'met' : '**missed**'
-    const reason = met === undefined ? commandFor(path) : met ? '' : (whenMissed ?? 'not known yet')
-    const shown = measured === undefined ? '' : `${numberText(measured)}${unit === '' ? '' : ` ${unit}`}`
+    const shown = measured === undefined ? '' : figureText(measured, unit)
+    const floor = bare === undefined ? '' : `bare server: ${figureText(bare, unit)}; `
+    const reason = met === undefined ? commandFor(path) : met ? '' : `${floor}${whenMissed ?? 'not known yet'}`
     return [what, boundText({ bound, value, unit }), shown, state, reason]
   })
   return [conditionsOf(report), '', ...markdownTable([['What', 'Target', 'Measured', '', 'Reason'], ...rows])].join(
@@ -86,7 +87,11 @@ function markdownTable(rows) {
   return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...body.map(line)]
 }
 
-/** @param {number} value */
-function numberText(value) {
-  return value.toLocaleString('en-US', { maximumSignificantDigits: Math.abs(value) >= 100 ? 6 : 3 })
+/**
+ * @param {number} value
+ * @param {string} unit
+ */
+function figureText(value, unit) {
+  const number = value.toLocaleString('en-US', { maximumSignificantDigits: Math.abs(value) >= 100 ? 6 : 3 })
+  return unit === '' ? number : `${number} ${unit}`
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { until } from '@osm-ts/driver-api/toolkit'
 
 import { freePort } from '../../api/support/controller-process.js'
+import { BaselineServer } from '../baseline-server.js'
 import { ENDPOINTS } from '../references.js'
 import { issueCertificates } from '../scale/certificates.js'
 import { Controller, type ControllerOptions } from '../scale/controller.js'
@@ -15,7 +16,6 @@ import { cpuMsOf, cpuSecondsOf, residentMiBOf } from '../scale/process-figures.j
 import { Proxies } from '../scale/proxies.js'
 import { step } from '../scale/scale-environment.js'
 import { round, type Summary, summarize } from '../statistics.js'
-import { IdleProcess } from './idle-process.js'
 import { KwokCluster, type KwokPrograms } from './kwok-cluster.js'
 
 /** What is measured. */
@@ -32,7 +32,7 @@ export interface KwokOptions {
   readonly churnSeconds: number
   /** Restarts of the API server, and changes of the leader. */
   readonly rounds: number
-  readonly programs: Pick<ScalePrograms, 'controller' | 'proxies' | 'profiles'> & KwokPrograms
+  readonly programs: Pick<ScalePrograms, 'controller' | 'floor' | 'proxies' | 'profiles'> & KwokPrograms
 }
 
 /** What a controller takes for a while. */
@@ -157,12 +157,12 @@ interface MeasurementParts {
 class Measurement {
   readonly #parts: MeasurementParts
   readonly #proxies: Proxies
-  readonly #idle: IdleProcess
+  readonly #idle: BaselineServer
   #controller: Controller
   /** The number that the next pod has. */
   #nextPod: number
 
-  private constructor(parts: MeasurementParts, controller: Controller, proxies: Proxies, idle: IdleProcess) {
+  private constructor(parts: MeasurementParts, controller: Controller, proxies: Proxies, idle: BaselineServer) {
     const { services, replicas } = parts.options
     this.#parts = parts
     this.#controller = controller
@@ -175,7 +175,7 @@ class Measurement {
     const { cluster, options, size, port } = parts
     const proxies = await Proxies.start(options.programs.proxies)
     const { controller } = await Controller.start(parts.start)
-    const measurement = new Measurement(parts, controller, proxies, await IdleProcess.start())
+    const measurement = new Measurement(parts, controller, proxies, await BaselineServer.start(options.programs.floor))
     try {
       const certificates = await issueCertificates(cluster.api, scaleProxies(size), AbortSignal.timeout(120_000))
       const server = { port, serverName: certificates.serverName, roots: certificates.controlPlaneRoots }
@@ -192,7 +192,7 @@ class Measurement {
   async close(): Promise<void> {
     await this.#proxies.close()
     await this.#controller.stop()
-    await this.#idle.stop()
+    await this.#idle.close()
   }
 
   async idle(): Promise<KwokFigures['idle']> {

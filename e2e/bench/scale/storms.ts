@@ -18,25 +18,35 @@ export interface ReconnectFigures {
   readonly memory: { readonly first: MemoryOfProcess; readonly last: MemoryOfProcess }
   /** Of the controller, for each proxy that returned. */
   readonly cpuMsPerProxy: number
+  /** The longest times for which one task blocked the event loop while proxies returned, and while all connections ended. */
   readonly longestBlockMs: number
-  /** Of the moment before, in which all connections end. */
   readonly longestBlockOfEndMs: number
+  /** The same of the floor: what no program with so many connections can avoid. */
+  readonly floorLongestBlockMs: number
+  readonly floorLongestBlockOfEndMs: number
 }
+
+/** Until a server has noticed that all connections have ended. */
+const ENDING_MS = 1000
 
 /** Storms against the controller and the floor in turns. */
 export async function measureReconnects(environment: ScaleEnvironment, storms: number): Promise<ReconnectFigures> {
   const first = await environment.controller.memory()
   const product: number[] = []
   const floor: number[] = []
-  let [longestBlock, longestOfEnd, cpuMs] = [0, 0, 0]
+  let [longestBlock, longestOfEnd, floorLongest, floorLongestOfEnd, cpuMs] = [0, 0, 0, 0, 0]
   for (let n = 0; n < storms; n += 1) {
     longestOfEnd = Math.max(longestOfEnd, await longestBlockOfEnd(environment))
     const returned = await cpuMsOf(environment.controller.pid, () => environment.connect())
     product.push(Math.max(...returned.result))
     cpuMs += returned.cpuMs
     longestBlock = Math.max(longestBlock, (await environment.controller.figures()).longestBlockMs)
+    await environment.floor.longestBlockMs()
     await environment.floorProxies.disconnect()
+    await new Promise((resolve) => setTimeout(resolve, ENDING_MS))
+    floorLongestOfEnd = Math.max(floorLongestOfEnd, await environment.floor.longestBlockMs())
     floor.push(Math.max(...(await environment.connectFloor())))
+    floorLongest = Math.max(floorLongest, await environment.floor.longestBlockMs())
   }
   const [ours, bare] = [summarize(product), summarize(floor)]
   const proxies = environment.certificates.proxies.length
@@ -49,6 +59,8 @@ export async function measureReconnects(environment: ScaleEnvironment, storms: n
     cpuMsPerProxy: round(cpuMs / storms / proxies),
     longestBlockMs: round(longestBlock),
     longestBlockOfEndMs: round(longestOfEnd),
+    floorLongestBlockMs: round(floorLongest),
+    floorLongestBlockOfEndMs: round(floorLongestOfEnd),
   }
 }
 
