@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 
-import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
+import { type DebugRequest, type DebugResponse, isOsmError, type MeshService } from '@osm-ts/driver-api'
 import {
   allKinds,
   type Authority,
@@ -56,8 +56,12 @@ export interface DebugSources {
 /** The controller's own debug pages, and those of the drivers. */
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
   const own: Readonly<Record<string, DebugPage>> = {
-    '/debug/status': async () => jsonPage(statusPage(sources.host.report(), sources.settled())),
-    '/debug/participants': async () => jsonPage(participantsPage(sources.catalog)),
+    '/debug/status': async () => {
+      const report = await inTurns(sources.host.reportInSteps(), sources.signal)
+      return jsonPage(report === undefined ? {} : statusPage(report, sources.settled()))
+    },
+    '/debug/participants': async () =>
+      jsonPage((await inTurns(participantsPage(sources.catalog), sources.signal)) ?? {}),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
     '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
@@ -96,20 +100,33 @@ function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>, sett
 }
 
 /** Who takes part, as far as this replica knows: each proxy is connected to one. */
-function participantsPage(catalog: MeshCatalog): unknown {
-  const { proxies, endpointsWithoutProxy } = catalog.participation()
-  return {
+function* participantsPage(catalog: MeshCatalog): Steps<object> {
+  const report = yield* catalog.participationInSteps()
+  const { proxies, endpointsWithoutProxy } = report
+  const rows: object[] = []
+  for (const proxy of proxies) {
     // Services that select the workload, whether or not it is an endpoint of them now.
-    proxies: proxies.map((proxy) => ({
-      ...proxy,
-      memberOf: catalog.getServicesFromProxyCertificate(proxy.commonName),
-    })),
+    rows.push({ ...proxy, memberOf: memberOf(catalog, proxy.commonName) })
+    yield
+  }
+  return {
+    proxies: rows,
     endpointsWithoutProxy,
     summary: {
       expected: proxies.length,
-      participants: catalog.listParticipants().length,
+      participants: catalog.listParticipants(report).length,
       endpointsWithoutProxy: endpointsWithoutProxy.length,
     },
+  }
+}
+
+/** None for a workload that has gone since the proxies were listed. */
+function memberOf(catalog: MeshCatalog, commonName: string): readonly MeshService[] {
+  try {
+    return catalog.getServicesFromProxyCertificate(commonName)
+  } catch (error) {
+    if (isOsmError(error) && error.code === 'OSM_PROXY_UNKNOWN') return []
+    throw error
   }
 }
 

@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createLogger, LoopWatch, Metrics } from '@osm-ts/core'
 import { debugLimits, listen } from '@osm-ts/program'
+import { OsmError } from '@osm-ts/driver-api'
 import type { FastifyInstance } from 'fastify'
 
 import { debugPages, type DebugSources } from './debug-pages.js'
@@ -88,5 +89,48 @@ describe('the debug pages', () => {
     const bodyOf = async (path: string) => (await pages.get(path)?.({ path, query: {} }))?.body
     expect(await bodyOf('/debug/drivers')).toBe('{"drivers":[]}\n')
     expect(await bodyOf('/debug/toy')).toBe('forged')
+  })
+
+  const proxy = { commonName: 'gone', state: 'participant' }
+  /** Takes longer than a turn may. */
+  function* slowly<T>(result: T) {
+    for (let at = 0; at < 5; at += 1) {
+      const until = performance.now() + 15
+      while (performance.now() < until);
+      yield
+    }
+    return result
+  }
+  const catalog = {
+    participationInSteps: () => slowly({ proxies: [proxy], endpointsWithoutProxy: [] }),
+    listParticipants: () => [proxy],
+    getServicesFromProxyCertificate: () => {
+      throw new OsmError('OSM_PROXY_UNKNOWN', 'the workload has ended meanwhile')
+    },
+    listEndpoints: () => slowly({ endpoints: [], changed: true }),
+  }
+  const host = { debugHandlers: new Map(), reportInSteps: () => slowly({ proxies: [], refused: [] }) }
+
+  it.each([
+    [
+      '/debug/participants',
+      {
+        proxies: [{ ...proxy, memberOf: [] }],
+        endpointsWithoutProxy: [],
+        summary: { expected: 1, participants: 1, endpointsWithoutProxy: 0 },
+      },
+    ],
+    ['/debug/status', expect.objectContaining({ proxies: [], refused: [], settled: true })],
+    ['/debug/endpoints', { endpoints: [], changed: true }],
+  ])('lets others have their turn while %s is made of a large mesh', async (path, page) => {
+    let turns = 0
+    const { signal } = new AbortController()
+    // Nothing else is read for these pages.
+    const pages = debugPages({ host, catalog, signal, settled: () => true } as unknown as DebugSources)
+    const counting = setInterval(() => (turns += 1), 1)
+    const answer = await pages.get(path)?.({ path, query: { account: 'shop/buyer' } })
+    clearInterval(counting)
+    expect(turns).toBeGreaterThanOrEqual(4)
+    expect(JSON.parse(answer?.body ?? '')).toEqual(page)
   })
 })

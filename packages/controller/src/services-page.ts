@@ -1,5 +1,12 @@
 import type { DebugRequest, DebugResponse, MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
-import { type MeshCatalog, objectRef, serviceIdentity, type ServiceName, type ServiceReport } from '@osm-ts/core'
+import {
+  inTurns,
+  type MeshCatalog,
+  objectRef,
+  serviceIdentity,
+  type ServiceName,
+  type ServiceReport,
+} from '@osm-ts/core'
 
 import { jsonPage } from './debug-server.js'
 import type { EndpointsPlugins } from './endpoints-plugins.js'
@@ -21,17 +28,24 @@ export function servicesPage(catalog: MeshCatalog, { query: { service: name } }:
   return jsonPage(reportOf(catalog, { namespace: service.metadata.namespace, name: service.metadata.name }))
 }
 
+/** What {@link endpointsPage} reads. */
+interface EndpointsSources {
+  readonly catalog: MeshCatalog
+  readonly plugins: Pick<EndpointsPlugins, 'states'>
+  readonly signal: AbortSignal
+}
+
 /** Endpoints that proxies of an account should know: `?account=<namespace>/<name>`; without it, the providers of endpoints. */
-export function endpointsPage(
-  { catalog, plugins }: { readonly catalog: MeshCatalog; readonly plugins: Pick<EndpointsPlugins, 'states'> },
+export async function endpointsPage(
+  { catalog, plugins, signal }: EndpointsSources,
   { query: { account } }: DebugRequest,
-): DebugResponse {
+): Promise<DebugResponse> {
   if (account === undefined) {
     const states = new Map(plugins.states().map((state) => [state.id, state]))
     return jsonPage({ providers: catalog.listEndpointsProviders().map(({ id }) => states.get(id) ?? { id }) })
   }
   const [namespace = '', name = ''] = account.split('/')
-  return jsonPage(catalog.listEndpoints({ namespace, name }))
+  return jsonPage((await inTurns(catalog.listEndpoints({ namespace, name }), signal)) ?? {})
 }
 
 function reportOf(catalog: MeshCatalog, service: MeshService): ServiceReport {

@@ -4,9 +4,12 @@ import { describe, expect, it } from '@jest/globals'
 import type { ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 import { type InboundPart, type PartHash, partRefs } from '@osm-ts/driver-api/policy'
 
+import { decodeManifests } from '../../test/generated/generated-mesh.js'
+import * as manifests from '../../test/generated/manifests.js'
 import { MeshFixture, meshConfig, objectsOf, proxyRef, uuidOf } from '../../test/catalog/mesh-fixture.js'
+import { atOnce } from '../async/index.js'
 import { resolveMeshConfig } from '../config/index.js'
-import { known, type EndpointsProvider } from '../endpoints/index.js'
+import { type Endpoint, known, type EndpointsProvider } from '../endpoints/index.js'
 import {
   parseMeshDomains,
   parseProxyCommonName,
@@ -384,9 +387,9 @@ describe('MeshCatalog and its questions', () => {
       '10.0.0.1:8080',
       '10.0.0.2:8080',
     ])
-    const first = catalog.listEndpoints(buyer)
+    const first = atOnce(catalog.listEndpoints(buyer))
     expect([first.endpoints[0]?.endpoints.length, first.changed]).toEqual([2, true])
-    expect(catalog.listEndpoints(buyer).changed).toBe(false)
+    expect(atOnce(catalog.listEndpoints(buyer)).changed).toBe(false)
     let announced = 0
     const end = catalog.announcements(() => {
       announced += 1
@@ -394,9 +397,9 @@ describe('MeshCatalog and its questions', () => {
     fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'store-1')])
     end()
     expect(announced).toBe(1)
-    const second = catalog.listEndpoints(buyer)
+    const second = atOnce(catalog.listEndpoints(buyer))
     expect([second.endpoints[0]?.endpoints.length, second.changed]).toEqual([1, true])
-    expect(catalog.listEndpoints(thief)).toEqual({ endpoints: [], changed: true })
+    expect(atOnce(catalog.listEndpoints(thief))).toEqual({ endpoints: [], changed: true })
     expect(catalog.listEndpointsProviders().map(({ id }) => id)).toEqual(['folder'])
   })
 
@@ -531,6 +534,60 @@ describe('MeshCatalog and proxies', () => {
     own.catalog.registerProxy(connected(store1, 'three'))
     own.catalog.unregisterProxy(connected(store1, 'three'))
     expect(states()[2]).toBe('shop/store-1 disconnected')
+  })
+
+  it('remembers what it told as many clients as have a bounded number of services together', () => {
+    const place = { namespace: 'shop', name: 's' }
+    const many = Array.from({ length: 100 }, (_, at) => manifests.service({ ...place, name: `s${at}` }))
+    const own = new MeshFixture()
+    own.apply(
+      decodeManifests([...many, manifests.meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true } })]),
+    )
+    const listed = atOnce(own.catalog.listEndpoints({ ...place, name: 'first' }))
+    expect([listed.endpoints.length, listed.changed]).toEqual([100, true])
+    const isNewAfter = (clients: number): boolean => {
+      for (let at = 0; at < clients; at += 1) atOnce(own.catalog.listEndpoints({ ...place, name: `c${at}` }))
+      return atOnce(own.catalog.listEndpoints({ ...place, name: 'first' })).changed
+    }
+    expect(isNewAfter(900)).toBe(false)
+    expect(isNewAfter(1_000)).toBe(true)
+  })
+
+  it('says so in steps of a service or a proxy, and asks a provider once who is behind a service', () => {
+    const endpoint: Endpoint = {
+      ...{
+        address: '',
+        port: 8080,
+        servicePort: 80,
+        targetPort: 8080,
+        weight: 1,
+        priority: 0,
+        locality: { region: '', zone: '', subZone: '' },
+        cluster: '',
+      },
+      ...{ account: undefined, sidecar: undefined, hostname: undefined },
+    }
+    const many = Array.from({ length: 100 }, (_, at) => ({ ...endpoint, address: `10.9.0.${at}` }))
+    let asked = 0
+    const counting: EndpointsProvider = {
+      ...nothing,
+      id: 'counting',
+      listEndpointsForService: () => {
+        asked += 1
+        return known(many)
+      },
+    }
+    const own = new MeshFixture({ moreProviders: [counting] })
+    own.apply(read('traffic-target'))
+    const services = own.snapshot.list('Service')
+    asked = 0
+    const { endpointsWithoutProxy } = own.catalog.participation()
+    expect(endpointsWithoutProxy.filter(({ provider }) => provider === 'counting')).toHaveLength(100 * services.length)
+    // For the endpoints of all providers, and for those of each.
+    expect(asked).toBeLessThanOrEqual(2 * services.length)
+    expect([...own.catalog.participationInSteps()]).toHaveLength(
+      services.length + own.snapshot.list('WorkloadInstance').length,
+    )
   })
 
   it('knows from all replicas together who takes part', () => {

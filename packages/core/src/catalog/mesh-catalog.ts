@@ -39,7 +39,7 @@ import { AccessViews } from './views/access-views.js'
 import { ClientEndpoints } from './views/client-endpoints.js'
 import { decisionContext } from './views/decision-context.js'
 import { ingressPolicies, ingressRoutes } from './views/ingress-views.js'
-import { Participation } from './views/participation.js'
+import { Participation, participantsOf } from './views/participation.js'
 import { Membership } from './views/membership.js'
 import { Provenance } from './views/provenance.js'
 import { resolvableHostNames, weightedCluster } from './views/service-views.js'
@@ -362,7 +362,7 @@ export class MeshCatalog {
   }
 
   /** Endpoints that proxies of a service account should know, and whether they changed since the last call for it. */
-  listEndpoints(account: ServiceAccountRef): EndpointsForClient {
+  listEndpoints(account: ServiceAccountRef): Steps<EndpointsForClient> {
     return this.#clientEndpoints.list(account)
   }
 
@@ -413,12 +413,17 @@ export class MeshCatalog {
   }
 
   /** Proxies that were issued a certificate, are connected, and stand before a workload that endpoints providers know; sorted by uuid. */
-  listParticipants(): readonly Participant[] {
-    return this.#participation.participants()
+  listParticipants(report = this.participation()): readonly Participant[] {
+    return participantsOf(report)
   }
 
   /** How far each proxy has got on its way to being a participant, and endpoints that no connected proxy stands before. */
   participation(): ParticipationReport {
     return this.#participation.report()
+  }
+
+  /** The same in steps, each of which looks at a service or a proxy. */
+  participationInSteps(): Steps<ParticipationReport> {
+    return this.#participation.reportInSteps()
   }
 }

@@ -21,6 +21,7 @@ import { Latest } from '@osm-ts/driver-api/toolkit'
 import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
+import { atOnce, type Steps } from '../async/index.js'
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
 import { PartStore } from '../catalog/store/part-store.js'
@@ -41,12 +42,12 @@ import { KeptPolicies } from './kept-policies.js'
 import { PolicyStream } from './policy-stream.js'
 import type { PushLog } from './push-log.js'
 import { ProxyObservations } from './proxy-observations.js'
-import { proxyStatuses } from './proxy-status.js'
+import { type ProxyReport, proxyStatuses } from './proxy-status.js'
 import { ProxySessions } from './proxy-sessions.js'
 import { type HeaderValues, SecretCredentials } from './secret-credentials.js'
 import { serverCredentials } from './server-credentials.js'
 import { type ServiceCertificateMode, ServiceCredentials } from './service-credentials.js'
-import type { ProxyStatus, RefusedPeerStatus } from './status.js'
+import type { ProxyStatus } from './status.js'
 
 /** What a {@link DriverHost} is made from. */
 export interface DriverHostOptions {
@@ -267,7 +268,12 @@ export class DriverHost {
   }
 
   /** Where every proxy stands, and whom drivers have refused recently that is none of them. */
-  report(): { readonly proxies: readonly ProxyStatus[]; readonly refused: readonly RefusedPeerStatus[] } {
+  report(): ProxyReport {
+    return atOnce(this.reportInSteps())
+  }
+
+  /** The same in steps, each of which looks at a proxy. Of what changes in between, either version may be told. */
+  reportInSteps(): Steps<ProxyReport> {
     const { instances, policies } = this.#options
     const sessionOf = (proxy: ProxyKey): string => this.#sessions.get(proxy)?.session ?? ''
     return proxyStatuses({

@@ -118,12 +118,24 @@ export function refusalsByProxy(
   places: readonly ProxyPlace[],
 ): ReadonlyMap<ProxyKey | undefined, readonly RefusedPeerStatus[]> {
   const proxies = new Set(places.map(({ proxy }) => proxy))
+  const byAddress = groupByAddress(places)
   const found = new Map<ProxyKey | undefined, RefusedPeerStatus[]>()
   for (const refusal of refused) {
     const { proxy, address } = refusal
-    const there = proxy === undefined ? places.filter(({ addresses }) => addresses.includes(address)) : []
-    const about = proxy !== undefined && proxies.has(proxy) ? proxy : there.length === 1 ? there[0]?.proxy : undefined
+    const [first, another] = proxy === undefined ? (byAddress.get(address) ?? []) : []
+    const about = proxy !== undefined && proxies.has(proxy) ? proxy : another === undefined ? first : undefined
     found.set(about, [...(found.get(about) ?? []), refusal])
   }
+  return found
+}
+
+function groupByAddress(places: readonly ProxyPlace[]): ReadonlyMap<string, readonly ProxyKey[]> {
+  const found = new Map<string, ProxyKey[]>()
+  for (const { proxy, addresses } of places)
+    for (const address of new Set(addresses)) {
+      const there = found.get(address)
+      if (there === undefined) found.set(address, [proxy])
+      else there.push(proxy)
+    }
   return found
 }

@@ -1,5 +1,6 @@
 import { canonicalJson, type PartHash, type ProxyPart } from '@osm-ts/driver-api/policy'
 
+import type { Steps } from '../async/index.js'
 import type { CatalogErrorCode } from '../catalog/error-codes.js'
 import type { PolicyPart, SourceRef } from '../catalog/policy/parts/policy-part.js'
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
@@ -24,18 +25,25 @@ export interface StatusInput {
   readonly refused: readonly RefusedPeerStatus[]
 }
 
-/** Where every proxy stands, in the order of the instances; and who was refused that is none of them. */
-export function proxyStatuses(input: StatusInput): {
+/** Where every proxy stands, and whom drivers have refused recently that is none of them. */
+export interface ProxyReport {
   readonly proxies: readonly ProxyStatus[]
   readonly refused: readonly RefusedPeerStatus[]
-} {
+}
+
+/** Where every proxy stands, in the order of the instances; and who was refused that is none of them. Each step looks at a proxy. */
+export function* proxyStatuses(input: StatusInput): Steps<ProxyReport> {
   const { instances, policies, streamOf, conditionsOf } = input
-  const keyed = instances.map((instance) => ({ instance, proxy: proxyKey(instance) }))
+  const keyed: { readonly instance: ProxyInstance; readonly proxy: ProxyKey }[] = []
+  for (const instance of instances) {
+    keyed.push({ instance, proxy: proxyKey(instance) })
+    yield
+  }
   const places = keyed
     .filter(({ instance }) => ownsProxy(instance))
     .map(({ instance, proxy }) => ({ proxy, addresses: instance.addresses }))
   const refused = refusalsByProxy(input.refused, places)
-  const proxies = keyed.map(({ instance, proxy }) => {
+  const statusOfKeyed = ({ instance, proxy }: (typeof keyed)[number]): ProxyStatus => {
     const shared = sharedConditions(instance)
     // All that is known of the proxy is about the instance that it belongs to.
     if (!ownsProxy(instance)) return { ...statusOf(instance, undefined, undefined), conditions: shared }
@@ -45,7 +53,12 @@ export function proxyStatuses(input: StatusInput): {
     const status = statusOf(instance, wanted, streamOf(proxy))
     // Callers still have it among their endpoints, or are about to be told of it.
     return { ...status, ready: status.ready || policies.takesTraffic(proxy), conditions }
-  })
+  }
+  const proxies: ProxyStatus[] = []
+  for (const each of keyed) {
+    proxies.push(statusOfKeyed(each))
+    yield
+  }
   return { proxies, refused: refused.get(undefined) ?? [] }
 }
 

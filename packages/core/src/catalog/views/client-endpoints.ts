@@ -1,5 +1,6 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
+import type { Steps } from '../../async/index.js'
 import type { Endpoint } from '../../endpoints/index.js'
 import type { EndpointsForClient } from '../catalog-types.js'
 import { deepEqual } from '../incremental/index.js'
@@ -7,8 +8,8 @@ import { nameKey } from '../policy/parts/keys.js'
 import { allServicesInScope, scopeOf } from '../policy/parts/reach.js'
 import type { PolicyComputation } from '../policy-computation.js'
 
-/** Clients whose last answer is remembered, those requested last. */
-const REMEMBERED_CLIENTS = 10_000
+/** Services of all clients whose last answer is remembered, those requested last: in permissive mode an answer has all services, whichever client is named. */
+const MAX_REMEMBERED_SERVICES = 100_000
 
 type Listing = EndpointsForClient['endpoints']
 
@@ -16,16 +17,25 @@ type Listing = EndpointsForClient['endpoints']
 export class ClientEndpoints {
   readonly #computation: PolicyComputation
   readonly #last = new Map<string, Listing>()
+  #remembered = 0
 
   constructor(computation: PolicyComputation) {
     this.#computation = computation
   }
 
-  /** Endpoints of every service that workloads of an account may be interested in. */
-  list(account: ServiceAccountRef): EndpointsForClient {
-    const endpoints = this.#services(account).map((service) => ({ service, endpoints: this.#endpointsOf(service) }))
+  /** Endpoints of every service that workloads of an account may be interested in. Each step looks at a service. */
+  *list(account: ServiceAccountRef): Steps<EndpointsForClient> {
     const key = nameKey(account)
-    const changed = !deepEqual(this.#last.get(key), endpoints)
+    const last = this.#last.get(key)
+    const endpoints: Listing[number][] = []
+    let changed = false
+    for (const service of this.#services(account)) {
+      const entry = { service, endpoints: this.#endpointsOf(service) }
+      changed ||= !deepEqual(last?.[endpoints.length], entry)
+      endpoints.push(entry)
+      yield
+    }
+    changed ||= last?.length !== endpoints.length
     this.#remember(key, endpoints)
     return { endpoints, changed }
   }
@@ -41,10 +51,24 @@ export class ClientEndpoints {
 
   #remember(key: string, listing: Listing): void {
     // Deleting first moves the key to the end, so that the first key is the one requested longest ago.
-    this.#last.delete(key)
+    this.#forget(key)
     this.#last.set(key, listing)
-    if (this.#last.size <= REMEMBERED_CLIENTS) return
-    const [oldest] = this.#last.keys()
-    if (oldest !== undefined) this.#last.delete(oldest)
+    this.#remembered += costOf(listing)
+    for (const oldest of this.#last.keys()) {
+      if (this.#remembered <= MAX_REMEMBERED_SERVICES) return
+      this.#forget(oldest)
+    }
   }
+
+  #forget(key: string): void {
+    const listing = this.#last.get(key)
+    if (listing === undefined) return
+    this.#last.delete(key)
+    this.#remembered -= costOf(listing)
+  }
+}
+
+/** A client without services is remembered as well. */
+function costOf(listing: Listing): number {
+  return listing.length + 1
 }

@@ -1,6 +1,7 @@
 import type { MeshService, ProxyUUID } from '@osm-ts/driver-api'
 import { compareText } from '@osm-ts/driver-api/policy'
 
+import { atOnce, type Steps } from '../../async/index.js'
 import { proxyOfEndpoint, type Endpoint, type EndpointsProvider } from '../../endpoints/index.js'
 import { proxyCommonName, proxyKey, serviceIdentity, type ProxyKey, type TrustDomain } from '../../identity/index.js'
 import type { ProxyRecord, ProxyRegistry } from '../../proxies/index.js'
@@ -38,67 +39,71 @@ export class Participation {
     this.#providers = providers
   }
 
-  /** Sorted by uuid, namespace and account. */
-  participants(): readonly Participant[] {
-    return this.report()
-      .proxies.filter(({ state }) => state === 'participant')
-      .map(({ uuid, commonName, services }) => ({ uuid, commonName, services }))
-      .sort((a, b) => compareText(a.commonName, b.commonName))
+  report(): ParticipationReport {
+    return atOnce(this.reportInSteps())
   }
 
-  report(): ParticipationReport {
+  /** The same in steps. Of what changes in between, either version may be told. */
+  *reportInSteps(): Steps<ParticipationReport> {
     const { snapshot, state } = this.#computation
     const backed = new Map<ProxyKey, MeshService[]>()
     const withoutProxy = new Map<string, EndpointWithoutProxy>()
     for (const { metadata } of snapshot.list('Service')) {
       const service = { namespace: metadata.namespace, name: metadata.name }
       const proxies = new Set<ProxyKey>()
+      const providers = this.#providersOf(service)
       for (const endpoint of state?.endpoints.listEndpointsForService(service).items ?? []) {
         const proxy = proxyOfEndpoint(endpoint)
         if (proxy !== undefined) proxies.add(proxy)
         const reason = this.#reasonOf(endpoint, proxy)
         if (reason === undefined) continue
-        const provider = this.#providerOf(service, endpoint)
         const { address, port } = endpoint
+        const provider = providers().get(addressKey(endpoint))
         const found = { service, address, port, reason, ...(provider !== undefined && { provider }) }
         withoutProxy.set(endpointKey(found), found)
       }
       for (const proxy of proxies) backed.set(proxy, [...(backed.get(proxy) ?? []), service])
+      yield
     }
-    return { proxies: this.#rows(backed), endpointsWithoutProxy: [...withoutProxy.values()] }
+    return { proxies: yield* this.#rows(backed), endpointsWithoutProxy: [...withoutProxy.values()] }
   }
 
-  #rows(backed: ReadonlyMap<ProxyKey, readonly MeshService[]>): readonly ProxyParticipation[] {
+  *#rows(backed: ReadonlyMap<ProxyKey, readonly MeshService[]>): Steps<readonly ProxyParticipation[]> {
     const { snapshot } = this.#computation
-    return snapshot
-      .list('WorkloadInstance')
-      .flatMap(({ metadata, spec }): readonly ProxyParticipation[] => {
-        const serviceAccount = { namespace: metadata.namespace, name: spec.serviceAccountName }
-        const uuid = spec.uuid as ProxyUUID // the schema of the kind demands the form
-        const key = proxyKey({ uuid, serviceAccount })
-        const record = this.#proxies.get(key)
-        // Of workloads that share a proxy one has it.
-        const isOwner = snapshot.instanceOfProxy(key)?.metadata.name === metadata.name
-        if (record === undefined || !isOwner) return []
-        const services = backed.get(key) ?? []
-        return [
-          {
-            uuid,
-            commonName: proxyCommonName({ uuid, serviceAccount }, this.#trustDomain),
-            name: `${metadata.namespace}/${metadata.name}`,
-            identity: serviceIdentity(serviceAccount),
-            state: stateOf(record, services.length > 0),
-            services,
-          },
-        ]
+    const rows: ProxyParticipation[] = []
+    for (const { metadata, spec } of snapshot.list('WorkloadInstance')) {
+      yield
+      const serviceAccount = { namespace: metadata.namespace, name: spec.serviceAccountName }
+      const uuid = spec.uuid as ProxyUUID // the schema of the kind demands the form
+      const key = proxyKey({ uuid, serviceAccount })
+      const record = this.#proxies.get(key)
+      // Of workloads that share a proxy one has it.
+      const isOwner = snapshot.instanceOfProxy(key)?.metadata.name === metadata.name
+      if (record === undefined || !isOwner) continue
+      const services = backed.get(key) ?? []
+      rows.push({
+        uuid,
+        commonName: proxyCommonName({ uuid, serviceAccount }, this.#trustDomain),
+        name: `${metadata.namespace}/${metadata.name}`,
+        identity: serviceIdentity(serviceAccount),
+        state: stateOf(record, services.length > 0),
+        services,
       })
-      .sort((a, b) => compareText(a.name, b.name))
+    }
+    return rows.sort((a, b) => compareText(a.name, b.name))
   }
 
-  /** Of several that know an endpoint the first one holds, as where they are merged. */
-  #providerOf(service: MeshService, { address, port }: Endpoint): string | undefined {
-    const isKnown = (it: Endpoint): boolean => it.address === address && it.port === port
-    return this.#providers.find((provider) => provider.listEndpointsForService(service).items.some(isKnown))?.id
+  /** Providers of the endpoints of a service, looked up when the first is asked for. Of several that know an endpoint the first one holds, as where they are merged. */
+  #providersOf(service: MeshService): () => ReadonlyMap<string, string> {
+    let found: ReadonlyMap<string, string> | undefined
+    return () =>
+      (found ??= new Map(
+        [...this.#providers]
+          .reverse()
+          .flatMap((provider) =>
+            provider.listEndpointsForService(service).items.map((it) => [addressKey(it), provider.id] as const),
+          ),
+      ))
   }
 
   #reasonOf({ cluster, sidecar }: Endpoint, proxy: ProxyKey | undefined): EndpointWithoutProxy['reason'] | undefined {
@@ -108,6 +113,14 @@ export class Participation {
     if (proxy === undefined) return 'otherMesh'
     return this.#proxies.get(proxy)?.session === undefined ? 'notConnected' : undefined
   }
+}
+
+/** The participants among the proxies of a report; sorted by uuid, namespace and account. */
+export function participantsOf({ proxies }: Pick<ParticipationReport, 'proxies'>): readonly Participant[] {
+  return proxies
+    .filter(({ state }) => state === 'participant')
+    .map(({ uuid, commonName, services }) => ({ uuid, commonName, services }))
+    .sort((a, b) => compareText(a.commonName, b.commonName))
 }
 
 function stateOf({ certificate, session }: ProxyRecord, hasEndpoint: boolean): ParticipationState {
@@ -137,6 +150,10 @@ export function mergeParticipation(replicas: readonly ParticipationReport[]): Pa
       others.every((other) => other.has(key)) ? [endpoint] : [],
     ),
   }
+}
+
+function addressKey({ address, port }: Pick<Endpoint, 'address' | 'port'>): string {
+  return `${address} ${port}`
 }
 
 function endpointKey({ service, address, port }: EndpointWithoutProxy): string {
