@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import { fakeContext } from '../../test/fake-context.js'
+import { fakeContext, typedInput } from '../../test/fake-context.js'
 import type { Findings } from '../analyze/findings.js'
 import { runCli } from '../run-cli.js'
 
@@ -56,8 +56,9 @@ describe('osm analyze', () => {
   })
   afterAll(() => rmSync(cwd, { recursive: true, force: true }))
 
+  let input = ''
   async function analyze(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-    const { context, stdout, stderr } = fakeContext({ cwd })
+    const { context, stdout, stderr } = fakeContext({ cwd, stdin: () => typedInput([input]) })
     const code = await runCli(['analyze', ...args], context)
     return { code, out: stdout.text, err: stderr.text }
   }
@@ -65,6 +66,26 @@ describe('osm analyze', () => {
   async function findings(...args: readonly string[]): Promise<Findings> {
     return JSON.parse((await analyze(...args, '-o', 'json')).out) as Findings
   }
+
+  it('reads objects of the mesh and workloads from standard input, beside files', async () => {
+    const pod = 'containers: [{ name: store, image: store }]'
+    const template = `template: { metadata: { annotations: { openservicemesh.io/sidecar-injection: perhaps } }, spec: { ${pod} } }`
+    input = [
+      split('piped').replace(`'<none> & "more"'`, 'none'),
+      deployment.replace('spec: {}', `spec: { ${template} }`),
+    ].join('---\n')
+    const found = (await findings('-', 'service.yaml', '-')).findings
+    const places = found.map(({ object, origin }) => [object?.kind, origin?.kind === 'file' && origin.file])
+    expect(places).toContainEqual(['TrafficSplit', 'standard input'])
+    expect(places).toContainEqual(['Deployment', 'standard input'])
+    expect(found.filter(({ code }) => code === 'OSM_SPEC_DUPLICATE')).toEqual([])
+    input = 'x'.repeat(11 * 1024 * 1024)
+    const { code, err } = await analyze('-')
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('standard input cannot be read: has more than 10485760 bytes'),
+    ])
+  })
 
   it('finds what is wrong in files, and names file, line, object and code', async () => {
     const { code, out } = await analyze('bad.yaml', 'service.yaml')

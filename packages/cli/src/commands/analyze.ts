@@ -8,6 +8,7 @@ import { wantsColor } from '../cli-context.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { outputOption, toJson } from '../output/format.js'
+import type { InputFiles } from '../spec/input-files.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import { toText, type CommandHost, exitCodes } from './cli-command.js'
 import { loadRunningMesh } from './load-running-mesh.js'
@@ -27,7 +28,7 @@ export function addAnalyze(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('analyze'))
     .description('find problems in a running mesh, in files, or in a mesh with files applied')
-    .argument('[paths...]', 'files or folders of YAML (default: the running mesh)')
+    .argument('[paths...]', 'files or folders of YAML, - for standard input (default: the running mesh)')
     .option('--against-mesh', 'analyze the running mesh as it would be with the files applied')
     .addOption(stateOption())
     .option('-n, --namespace <namespace>', 'report only objects of this namespace')
@@ -52,16 +53,19 @@ Examples:
   osm analyze
   osm analyze mesh/ --fail-on warning
   osm analyze change.yaml --against-mesh
-  osm analyze mesh/ -o sarif > osm.sarif`,
+  osm analyze mesh/ -o sarif > osm.sarif
+  helm template chart/ | osm analyze -`,
     )
     .action(async (paths: readonly string[], flags: AnalyzeFlags, command: Command) => {
       if (flags.againstMesh === true && paths.length === 0)
         command.error('error: --against-mesh needs files or folders to apply')
       const isAlone = paths.length > 0 && flags.againstMesh !== true
+      const { openInputFiles } = await import('../spec/input-files.js')
+      const files = await openInputFiles(paths, context)
       const analyzed = isAlone
-        ? { model: await loadPaths(host, paths), running: [], pods: [] }
-        : await loadRunning(host, flags, command, paths)
-      await report(host, flags, { ...analyzed, ...(await checkWorkloads(host, paths, analyzed.model)) })
+        ? { model: await loadFiles(host, files), running: [], pods: [] }
+        : await loadRunning(host, flags, command, files)
+      await report(host, flags, { ...analyzed, ...(await checkWorkloads(host, files, analyzed.model)) })
     })
 
   async function report(
@@ -111,10 +115,10 @@ Examples:
   }
 }
 
-async function loadPaths({ context: { cwd, signal } }: CommandHost, paths: readonly string[]): Promise<MeshModel> {
+async function loadFiles({ context: { signal } }: CommandHost, files: InputFiles): Promise<MeshModel> {
   const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
   const { proposedChange } = await import('../spec/proposed-change.js')
-  return await loadFolder(proposedChange(paths, { cwd }).source, standaloneNaming, signal)
+  return await loadFolder(proposedChange(files).source, standaloneNaming, signal)
 }
 
 /** Workloads of files, and what is wrong with their pods. */
@@ -124,12 +128,12 @@ interface CheckedWorkloads {
 }
 
 async function checkWorkloads(
-  { context: { cwd, signal } }: CommandHost,
-  paths: readonly string[],
+  { context: { signal } }: CommandHost,
+  files: InputFiles,
   model: MeshModel,
 ): Promise<CheckedWorkloads> {
   const { analyzeWorkloads } = await import('../analyze/workloads/analyze-workloads.js')
-  const { workloads, problems } = await analyzeWorkloads(paths, model, { cwd, signal })
+  const { workloads, problems } = await analyzeWorkloads(files, model, signal)
   return { workloads, ofWorkloads: problems }
 }
 
@@ -147,13 +151,12 @@ async function loadRunning(
   host: CommandHost,
   { namespace, ...flags }: AnalyzeFlags,
   command: Command,
-  paths: readonly string[],
+  files: InputFiles,
 ): Promise<AnalyzedMesh> {
   const { proposedChange } = await import('../spec/proposed-change.js')
   const { analyzeRunningMesh } = await import('../analyze/running-mesh.js')
   const source = await meshSourceOf(host, flags, command)
-  const { cwd } = host.context
-  const change = paths.length === 0 ? undefined : proposedChange(paths, { cwd })
+  const change = files.paths.length === 0 ? undefined : proposedChange(files)
   const model = await loadRunningMesh(source, host.context.signal, { change })
   const running = await analyzeRunningMesh(() => debugApiOf(source, host.context.signal), {
     now: Date.now(),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import { fakeContext } from '../../test/fake-context.js'
+import { fakeContext, typedInput } from '../../test/fake-context.js'
 import { runCli } from '../run-cli.js'
 import type { BlastRadius } from '../diff/blast-radius.js'
 
@@ -83,7 +83,7 @@ describe('osm diff', () => {
   afterAll(() => rmSync(cwd, { recursive: true, force: true }))
 
   async function diff(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-    const { context, stdout, stderr } = fakeContext({ cwd })
+    const { context, stdout, stderr } = fakeContext({ cwd, stdin: () => typedInput([target]) })
     const code = await runCli(['diff', ...args], context)
     return { code, out: stdout.text, err: stderr.text }
   }
@@ -109,6 +109,11 @@ describe('osm diff', () => {
     ])
     expect(proxies).toEqual({ total: 4, changed: ['shop/buyer-1', 'shop/store-1', 'shop/store-2'] })
     expect(findings.new).toEqual([])
+  })
+
+  it('shows the same of a change that is given by standard input', async () => {
+    const ofFile = await radius('--folder', 'closed', '-f', 'target.yaml')
+    expect(await radius('--folder', 'closed', '-f', '-')).toEqual(ofFile)
   })
 
   it('shows who loses access when an object is deleted', async () => {

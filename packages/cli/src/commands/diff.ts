@@ -22,7 +22,7 @@ export function addDiff(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('diff'))
     .description('preview a change: access gained and lost, changed routes, new findings and affected proxies')
-    .option('-f, --file <path...>', 'file or folder of YAML to apply; may be repeated')
+    .option('-f, --file <path...>', 'file or folder of YAML to apply, - for standard input; may be repeated')
     .option('--delete <object...>', 'object to delete: <kind>/<namespace>/<name>; may be repeated')
     .option('--folder <folder>', 'folder of the mesh to compare with (default: the running mesh)')
     .addOption(stateOption())
@@ -37,6 +37,7 @@ ${meshSourceHelpByCluster}
 
 Examples:
   osm diff -f access.yaml
+  kubectl kustomize overlays/production | osm diff -f -
   osm diff --delete TrafficTarget/bookstore/bookstore
   osm diff --folder examples/bookstore/mesh -f access.yaml -o json`,
     )
@@ -45,12 +46,14 @@ Examples:
       if (file.length + deleted.length === 0)
         command.error('error: nothing would change: give --file <path> or --delete <object>')
       const removed = await Promise.all(deleted.map(parseDeleted))
+      const { openInputFiles } = await import('../spec/input-files.js')
       const { proposedChange } = await import('../spec/proposed-change.js')
+      const files = await openInputFiles(file, context)
       const load = await meshLoaderOf(host, flags, command)
       const before = await load({ running: true })
       for (const key of removed)
         if (before.snapshot.getByKey(key) === undefined) command.error(`error: the mesh has no object ${key}`)
-      const after = await load({ running: true, change: proposedChange(file, { cwd: context.cwd, removed }) })
+      const after = await load({ running: true, change: proposedChange(files, removed) })
       const { blastRadius, isWithoutEffect } = await import('../diff/blast-radius.js')
       const { renderBlastRadius } = await import('../diff/render-blast-radius.js')
       const { withShortPlaces } = await import('../spec/short-places.js')

@@ -6,8 +6,8 @@ import { type Document, parseAllDocuments } from 'yaml'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { cliError } from '../errors.js'
+import { STANDARD_INPUT, STANDARD_INPUT_NAME } from '../spec/input-files.js'
 
-const STANDARD_INPUT = '-'
 /** Aliases can make a small file a huge object. */
 const MAX_ALIASES = 1000
 
@@ -18,7 +18,7 @@ const MAX_ALIASES = 1000
  * @throws OsmError `OSM_CLI_INPUT`
  */
 export function readKubernetesObjects(file: string, cwd: string): readonly JsonObject[] {
-  const name = file === STANDARD_INPUT ? 'standard input' : file
+  const name = file === STANDARD_INPUT ? STANDARD_INPUT_NAME : file
   // Keys that are mappings or lists are faults: as values they would take time that grows with the fourth power of their depth.
   return parseAllDocuments(textOf(file, cwd, name), { stringKeys: true }).flatMap((document) => {
     const [fault] = document.errors

@@ -19,10 +19,7 @@ import {
 } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { cliError } from '../errors.js'
-
-/** Largest file that is read, in bytes: as much as a mesh folder takes. */
-const MAX_FILE_BYTES = 10 * 1024 * 1024
+import { type InputFiles, MAX_FILE_BYTES, STANDARD_INPUT, STANDARD_INPUT_NAME, unreadable } from './input-files.js'
 
 /** Objects that a user is about to apply or delete. */
 export interface ProposedChange {
@@ -30,12 +27,9 @@ export interface ProposedChange {
   readonly removed: ReadonlySet<ObjectKey>
 }
 
-/** Files and folders as one change. Nothing is read before the source starts. */
-export function proposedChange(
-  paths: readonly string[],
-  { cwd, removed = [] }: { readonly cwd: string; readonly removed?: readonly ObjectKey[] },
-): ProposedChange {
-  return { source: new ChangeSource({ paths, cwd }), removed: new Set(removed) }
+/** Files and folders as one change. None of them is read before the source starts. */
+export function proposedChange(files: InputFiles, removed: readonly ObjectKey[] = []): ProposedChange {
+  return { source: new ChangeSource(files), removed: new Set(removed) }
 }
 
 /** A text of YAML as one change. `name` stands for its file in messages. */
@@ -96,8 +90,7 @@ class ReplacedSource implements ObjectSource {
 }
 
 /** Where a change is written down. */
-type ChangeText =
-  { readonly paths: readonly string[]; readonly cwd: string } | { readonly text: string; readonly name: string }
+type ChangeText = InputFiles | { readonly text: string; readonly name: string }
 
 /** The objects of files and folders, or of a text; of those written down twice, the first. */
 class ChangeSource implements ObjectSource {
@@ -116,8 +109,12 @@ class ChangeSource implements ObjectSource {
       this.#readText(this.#written.text, this.#written.name)
       return
     }
-    const { paths, cwd } = this.#written
+    const { paths, cwd, standardInput } = this.#written
     for (const path of paths) {
+      if (path === STANDARD_INPUT) {
+        this.#readText(standardInput, STANDARD_INPUT_NAME)
+        continue
+      }
       const absolute = resolve(cwd, path)
       const facts = await stat(absolute).catch((error: unknown) => {
         throw unreadable(path, errorMessage(error))
@@ -186,10 +183,6 @@ function duplicate(object: MeshObject): Problem {
     object: objectRef(object),
     origin: object.origin,
   }
-}
-
-function unreadable(path: string, reason: string): Error {
-  return cliError('OSM_CLI_INPUT', `${path} cannot be read: ${reason}`, 'give a YAML or JSON file, or a folder of them')
 }
 
 /** The object that a user names as `<kind>/<namespace>/<name>`, or `<kind>/<name>` for cluster-scoped kinds; undefined if it has another form. */

@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { isAbsolute, relative } from 'node:path'
 
 import type { ObjectOrigin, Problem } from '@osm-ts/core'
 
@@ -17,8 +17,9 @@ export function withShortPlaces(problems: readonly Problem[], cwd: string): read
   )
 }
 
-/** A path as people write it from where they are, unless it leads upwards. */
+/** A path as people write it from where they are, unless it leads upwards. What is no file, such as standard input, has a name instead of a path. */
 export function shortPath(file: string, cwd: string): string {
+  if (!isAbsolute(file)) return file
   const nearer = relative(cwd, file)
   return nearer === '' || nearer.startsWith('..') ? file : nearer
 }

@@ -1,5 +1,6 @@
 import type { ObjectOrigin, Problem, SpecErrorCode } from '@osm-ts/core'
 
+import type { InputFiles } from '../../spec/input-files.js'
 import type { MeshModel } from '../../spec/load-mesh-model.js'
 import { findKeyProblems } from '../mesh-keys.js'
 import { checkInjection } from './check-injection.js'
@@ -14,11 +15,11 @@ export interface AnalyzedWorkloads {
 
 /** Checks the pods that workloads of files would make, as the injector and the mesh would see them. */
 export async function analyzeWorkloads(
-  paths: readonly string[],
+  files: InputFiles,
   model: MeshModel,
-  { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<AnalyzedWorkloads> {
-  const workloads = await readWorkloads(paths, cwd)
+  const workloads = await readWorkloads(files)
   const keys = workloads.flatMap(keyProblems)
   const isKnown = (problem: Problem): boolean =>
     keys.some((key) => key.severity === 'error' && key.field === problem.field && key.object === problem.object)

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 
-import { type ObjectOrigin, type ObjectRef, readWrittenValues, type WrittenValue } from '@osm-ts/core'
+import { type ObjectOrigin, type ObjectRef, readWrittenValues, type WrittenValue, writtenValuesOf } from '@osm-ts/core'
 import { isObject, type JsonObject } from '@osm-ts/injector'
 
+import { type InputFiles, STANDARD_INPUT, STANDARD_INPUT_NAME } from '../../spec/input-files.js'
 import { podTemplate, type PodTemplate } from '../../inject/pod-templates.js'
 
 /** An object that makes pods, such as a Deployment, as it is written in a file. */
@@ -26,13 +27,10 @@ const DEFAULT_NAMESPACE = 'default'
  * Reads the objects of files and folders that make pods: those of Kubernetes, and others with a template of pods at `spec.template`. An object that is written
  * down twice counts once.
  */
-export async function readWorkloads(paths: readonly string[], cwd: string): Promise<readonly WrittenWorkload[]> {
+export async function readWorkloads(files: InputFiles): Promise<readonly WrittenWorkload[]> {
   const found = new Map<string, WrittenWorkload>()
-  for (const path of paths) {
-    const absolute = resolve(cwd, path)
-    const isFolder = (await stat(absolute)).isDirectory()
-    // Every pod has containers, and few documents of a mesh have the word.
-    for (const written of await readWrittenValues(absolute, isFolder, (text) => text.includes('containers'))) {
+  for (const path of files.paths) {
+    for (const written of await writtenValues(path, files)) {
       const workload = workloadOf(written)
       if (workload === undefined) continue
       const { kind, namespace, name } = workload.object
@@ -41,6 +39,14 @@ export async function readWorkloads(paths: readonly string[], cwd: string): Prom
     }
   }
   return [...found.values()]
+}
+
+async function writtenValues(path: string, { cwd, standardInput }: InputFiles): Promise<readonly WrittenValue[]> {
+  // Every pod has containers, and few documents of a mesh have the word.
+  const mayMatter = (text: string): boolean => text.includes('containers')
+  if (path === STANDARD_INPUT) return writtenValuesOf(standardInput, STANDARD_INPUT_NAME, mayMatter)
+  const absolute = resolve(cwd, path)
+  return readWrittenValues(absolute, (await stat(absolute)).isDirectory(), mayMatter)
 }
 
 function workloadOf({ value, ofKind, locate }: WrittenValue): WrittenWorkload | undefined {

@@ -30,19 +30,32 @@ export async function readWrittenValues(
 ): Promise<readonly WrittenValue[]> {
   const files = isFolder ? [...(await listFiles(path)).files.keys()] : [path]
   const found: WrittenValue[] = []
-  for (const file of files) {
-    const text = await readFile(file, 'utf8').catch(() => '')
-    for (const source of splitDocuments(text.startsWith('\uFEFF') ? text.slice(1) : text)) {
-      if (!mayMatter(source.text)) continue
-      const document = new ParsedDocument(source)
-      if (document.faults.length > 0) continue
-      for (const { value, base } of itemsOf(document.value)) {
-        const locate = (path: FieldPath): ObjectOrigin => originOf(file, document.locate([...base, ...path]))
-        if (isPlainObject(value))
-          found.push({ value, ofKind: locate(['kind']), locate: (field) => locate(parseFieldPath(field)) })
-      }
-      document.forget()
+  for (const file of files)
+    found.push(...writtenValuesOf(await readFile(file, 'utf8').catch(() => ''), file, mayMatter))
+  return found
+}
+
+/**
+ * The same for a text.
+ *
+ * @param file - stands for it in places
+ */
+export function writtenValuesOf(
+  text: string,
+  file: string,
+  mayMatter: (text: string) => boolean,
+): readonly WrittenValue[] {
+  const found: WrittenValue[] = []
+  for (const source of splitDocuments(text.startsWith('\uFEFF') ? text.slice(1) : text)) {
+    if (!mayMatter(source.text)) continue
+    const document = new ParsedDocument(source)
+    if (document.faults.length > 0) continue
+    for (const { value, base } of itemsOf(document.value)) {
+      const locate = (path: FieldPath): ObjectOrigin => originOf(file, document.locate([...base, ...path]))
+      if (isPlainObject(value))
+        found.push({ value, ofKind: locate(['kind']), locate: (field) => locate(parseFieldPath(field)) })
     }
+    document.forget()
   }
   return found
 }
