@@ -53,11 +53,10 @@ describeContinuity('envoy', (meshOf) => {
     await settles(['500', 'store-v2'])
     await mesh.apply('grant.yaml', grant)
     await settles(['spare', 'store-v2'])
-    const { failures } = await shared()
+    const failures = await shared(50)
     expect([...new Set(failures.map(({ status }) => status))]).toEqual([500])
-    const { sent, failures: disturbed } = await others()
+    const disturbed = await others(50)
     expect(disturbed).toEqual([])
-    expect(sent).toBeGreaterThan(50)
   }, 120_000)
 })
 

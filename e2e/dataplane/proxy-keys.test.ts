@@ -105,7 +105,7 @@ describe('a mesh whose proxies have certificates for their own keys', () => {
       { what: 'a chain for the new key', timeoutMs: RETURNED_MS },
     )
     await mesh.settled()
-    const { failures } = await stop()
+    const failures = await stop(20)
     expect(failures).toEqual([])
   })
 
@@ -133,7 +133,7 @@ describe('a mesh whose proxies have certificates for their own keys', () => {
     await becomes(false)
     await mesh.write('config.yaml', meshConfig(perProxy))
     await becomes(true)
-    const { failures } = await stop()
+    const failures = await stop(20)
     expect(failures).toEqual([])
   })
 })

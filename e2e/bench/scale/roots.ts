@@ -3,7 +3,7 @@ import type { KubernetesManifest } from '@osm-ts/kubernetes'
 
 import { SECRET } from '../references.js'
 import { round } from '../statistics.js'
-import { DEBOUNCE_MS, sentDuring, type SentFigures } from './changes.js'
+import { sentDuring, type SentFigures } from './changes.js'
 import { OSM_NAMESPACE } from './mesh.js'
 import type { ScaleEnvironment } from './scale-environment.js'
 
@@ -14,7 +14,7 @@ export interface RootRotationFigures extends SentFigures {
   readonly trustMs: number
   /** A bare gRPC server writes the same bytes to as many. */
   readonly floorMs: number
-  /** Beyond the debounce, to the floor. */
+  /** Of the two: roots do not wait for the debounce of policies. */
   readonly ratio: number
   /** Milliseconds until the last has a certificate of the new root: they are replaced between 10 and 40 s after it. Absent where that is not waited for. */
   readonly certificatesMs?: number
@@ -56,7 +56,7 @@ export async function measureRootRotation(
     proxies: count,
     trustMs: round(trustMs),
     floorMs: round(floorMs),
-    ratio: round((trustMs - DEBOUNCE_MS) / floorMs),
+    ratio: round(trustMs / floorMs),
     ...(certificates !== undefined && { certificatesMs: round(Math.max(...certificates.times)) }),
     ...sent,
   }

@@ -32,9 +32,8 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
       await mesh.restartController()
       await mesh.write('split.yaml', ...shopSplit({ 'store-v3': 1 }))
       await eventually(ask, ({ server }) => server === 'store-v3', { what: 'the effect of a change' })
-      const { sent, failures } = await stop()
+      const failures = await stop(50)
       expect(failures).toEqual([])
-      expect(sent).toBeGreaterThan(50)
     }, 90_000)
 
     it('loses no request while service certificates are replaced', async () => {
@@ -47,9 +46,8 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
           { everyMs: 250, what: 'another certificate' },
         )
       await another(await another(first))
-      const { sent, failures } = await stop()
+      const failures = await stop(100)
       expect(failures).toEqual([])
-      expect(sent).toBeGreaterThan(100)
     }, 90_000)
 
     more(() => mesh)

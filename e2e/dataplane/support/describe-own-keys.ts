@@ -95,7 +95,7 @@ export function describeOwnKeys(sidecarClass: string, load?: (folder: string) =>
         )
         await eventually(servesItsKey, (isNew) => isNew, { what: 'a chain for the new key', timeoutMs: TIMEOUT_MS / 2 })
         await mesh.settled()
-        const { failures } = await stop()
+        const failures = await stop(20)
         expect(failures).toEqual([])
       },
       TIMEOUT_MS,

@@ -91,9 +91,8 @@ export function describeProviderRotation(sidecarClass: string, { goesBack }: { r
         await choose({ builtIn: 'active', vault: 'passive' })
         await allBy('openservicemesh')
       }
-      const { sent, failures } = await stop()
+      const failures = await stop(500)
       expect(failures).toEqual([])
-      expect(sent).toBeGreaterThan(500)
     })
 
     it('keeps its provider when two are active at once, and tells that', async () => {

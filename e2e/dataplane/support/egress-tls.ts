@@ -222,9 +222,8 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         await mesh.restartController()
         await show(partner.issue('buyer-2'))
         await answers(port, 200, 'buyer-2')
-        const { sent, failures } = await stop()
+        const failures = await stop(1)
         expect(failures).toEqual([])
-        expect(sent).toBeGreaterThan(0)
       }, 200_000)
 
       it('is shown to no server that others have signed', async () => {
