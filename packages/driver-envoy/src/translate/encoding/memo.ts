@@ -1,9 +1,10 @@
 /** Something that was built and is kept while it is held. */
 interface Entry {
   holders: number
-  readonly uses: ReadonlySet<Entry>
+  /** What it was built from, each once. */
+  readonly uses: readonly Entry[]
   /** Takes the entry out of its table. */
-  readonly forget: () => void
+  forget(): void
 }
 
 /** A result, and everything that it was built from, kept until {@link release}. */
@@ -43,12 +44,14 @@ export class Memo {
   }
 
   /** Runs `build` and collects its dependencies; releases them if it throws. */
-  collect<T>(build: () => T): { readonly value: T; readonly uses: ReadonlySet<Entry> } {
+  collect<T>(build: () => T): { readonly value: T; readonly uses: readonly Entry[] } {
     const outer = this.#uses
     const uses = new Set<Entry>()
     this.#uses = uses
     try {
-      return { value: build(), uses }
+      const value = build()
+      // There are tens of thousands of entries, and a set of a few takes four times the memory of a list.
+      return { value, uses: [...uses] }
     } catch (error) {
       letGo(uses)
       throw error
@@ -69,7 +72,7 @@ export class Memo {
 /** Results of one kind; see {@link Memo.table}. */
 export class MemoTable<T> {
   readonly #memo: Memo
-  readonly #entries = new Map<string, Entry & { readonly value: T }>()
+  readonly #entries = new Map<string, KeptEntry<T>>()
 
   constructor(memo: Memo) {
     this.#memo = memo
@@ -87,12 +90,8 @@ export class MemoTable<T> {
   get(key: string, build: () => T, onForget?: (value: T) => void): T {
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      const built = this.#memo.collect(build)
-      const forget = (): void => {
-        this.#entries.delete(key)
-        onForget?.(built.value)
-      }
-      entry = { ...built, holders: 0, forget }
+      const { value, uses } = this.#memo.collect(build)
+      entry = new KeptEntry(value, uses, { entries: this.#entries, key, onForget })
       this.#entries.set(key, entry)
     }
     this.#memo.hold(entry)
@@ -100,8 +99,34 @@ export class MemoTable<T> {
   }
 }
 
+/** Where a result is kept. */
+interface Place<T> {
+  readonly entries: Map<string, KeptEntry<T>>
+  readonly key: string
+  readonly onForget: ((value: T) => void) | undefined
+}
+
+class KeptEntry<T> implements Entry {
+  holders = 0
+  readonly value: T
+  readonly uses: readonly Entry[]
+  readonly #place: Place<T>
+
+  constructor(value: T, uses: readonly Entry[], place: Place<T>) {
+    this.value = value
+    this.uses = uses
+    this.#place = place
+  }
+
+  forget(): void {
+    const { entries, key, onForget } = this.#place
+    entries.delete(key)
+    onForget?.(this.value)
+  }
+}
+
 /** Releases the entries once. Has no reference to the result, so that it does not keep the result in memory. */
-function releaser(uses: ReadonlySet<Entry>): () => void {
+function releaser(uses: readonly Entry[]): () => void {
   let held = true
   return () => {
     if (held) letGo(uses)
