@@ -9,6 +9,8 @@ import { account, meshConfig, routeGroup, service, trafficTarget, workload } fro
 
 const PORT = 8080
 const WS = 8081
+/** Ports of a server that refuses streams: one that is declared as HTTP/2, and one as HTTP. */
+const REFUSING = { 'kubernetes.io/h2c': 8082, http: 8083 } as const
 const app = (name: string): string => fileURLToPath(new URL(`./support/apps/${name}.mjs`, import.meta.url))
 const mode = (isPermissive: boolean): string =>
   meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: isPermissive, enableEgress: false } })
@@ -32,12 +34,21 @@ describe('HTTP that a mesh has no reason to refuse', () => {
       {
         'config.yaml': [mode(true)],
         'shop.yaml': [
-          ...['client', 'web', 'socket'].map((name) => account(`shop/${name}`)),
+          ...['client', 'web', 'socket', 'refusing'].map((name) => account(`shop/${name}`)),
           workload('shop/client', { program: programs.idle }),
           workload('shop/web', { program: app('raw-http-server'), port: PORT, env: { PORT: String(PORT) } }),
           service('shop/web', 'web', PORT, { protocol: 'http' }),
           workload('shop/socket', { program: app('http2-websocket-server'), port: WS, env: { PORT: String(WS) } }),
           service('shop/socket', 'socket', WS, { protocol: 'kubernetes.io/h2c' }),
+          ...Object.entries(REFUSING).flatMap(([protocol, port]) => [
+            workload(`shop/refusing-${port}`, {
+              account: 'refusing',
+              program: app('http2-refusing-server'),
+              port,
+              env: { PORT: String(port) },
+            }),
+            service(`shop/refusing-${port}`, `refusing-${port}`, port, { protocol }),
+          ]),
         ],
         'policy.yaml': [
           routeGroup('shop/routes', [{ name: 'get', methods: ['GET'] }]),
@@ -80,6 +91,19 @@ describe('HTTP that a mesh has no reason to refuse', () => {
     expect(answers).not.toContain('503')
     expect(answers.split('http/1.1 200 ok')).toHaveLength(many.length + 2)
   })
+
+  it.each([
+    ['of gRPC', 'http', 'application/grpc'],
+    ['of gRPC', 'kubernetes.io/h2c', 'application/grpc'],
+    ['of HTTP/2', 'kubernetes.io/h2c', 'text/plain'],
+  ] as const)(
+    'repeats a request %s that the server refused, on a port of protocol %s',
+    (_what, protocol, contentType) => {
+      const port = REFUSING[protocol]
+      const requests = { url: `http://refusing-${port}.shop:${port}/`, count: 60, contentType, size: 20_000 }
+      expect(JSON.parse(inClient('http2-posts-client', JSON.stringify(requests)))).toEqual({ '200 20000': 60 })
+    },
+  )
 
   it('passes an answer on that comes before the body, and says that the connection ends', () => {
     const answer = heard(

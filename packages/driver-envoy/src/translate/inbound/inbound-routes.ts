@@ -43,7 +43,7 @@ export function inboundVirtualHost({
   const matches = [...rules, ...part.rules.routeLimits].map(({ match }) => match)
   return encode(VirtualHostSchema, {
     ...virtualHost,
-    routes: servedRoutes(part.id, part.rules.routeLimits, keepsEscapedSlashes),
+    routes: servedRoutes(part, part.rules.routeLimits, keepsEscapedSlashes),
     rateLimits: requestDescriptors(part.rateLimits?.globalHttp?.descriptors),
     typedPerFilterConfig: servedConfig(
       allowRules(rules, { kind: 'identity', trustDomain }, keepsEscapedSlashes),

@@ -2,6 +2,7 @@ import type { Any } from '@bufbuild/protobuf/wkt'
 import {
   type HttpLocalRateLimit,
   type HttpRateLimitDescriptor,
+  type InboundPart,
   otherSpellings,
   type RouteLimits,
   type RouteMatch,
@@ -17,10 +18,13 @@ import { removalsOfVirtualHost } from '../routing/header-removal.js'
 import { routeMatch } from '../routing/matching.js'
 import { names } from '../encoding/names.js'
 import { pathRuleRoutes } from '../routing/path-rule.js'
-import { repeatedRequests } from '../routing/repeated-requests.js'
+import { routesThatRepeat } from '../routing/repeated-requests.js'
 import { limitedHttpRequests } from '../limits/rate-limits.js'
 
 type RouteInit = Init<typeof RouteSchema>
+
+/** The served port that routes lead to. */
+type ServedPort = Pick<InboundPart, 'id' | 'protocol'>
 
 /** What served ports do not take out of requests, or refuse. */
 export interface KeptByPorts {
@@ -32,17 +36,16 @@ export interface KeptByPorts {
 
 /** Routes of a served port: the path rule of the mesh, then requests with limits of their own, then all others. */
 export function servedRoutes(
-  id: string,
+  port: ServedPort,
   routeLimits: readonly RouteLimits[],
   keepsEscapedSlashes: boolean,
 ): RouteInit[] {
   return [
     ...pathRuleRoutes(keepsEscapedSlashes),
-    ...routeLimits.map(({ match, rateLimits }) => ({
-      ...localRoute(id, match, rateLimits.globalHttpDescriptors),
-      typedPerFilterConfig: limitConfig(rateLimits.http),
-    })),
-    localRoute(id, {}),
+    ...routeLimits.flatMap(({ match, rateLimits }) =>
+      localRoutes(port, match, rateLimits.globalHttpDescriptors, limitConfig(rateLimits.http)),
+    ),
+    ...localRoutes(port, {}),
   ]
 }
 
@@ -65,19 +68,18 @@ export function servedConfig(
 }
 
 /** No timeout: how long a request may take is for the calling side to say. */
-function localRoute(id: string, match: RouteMatch, descriptors: readonly HttpRateLimitDescriptor[] = []): RouteInit {
-  return {
-    match: routeMatch(match),
-    action: {
-      case: 'route',
-      value: {
-        clusterSpecifier: { case: 'cluster', value: names.localCluster(id) },
-        timeout: duration(0),
-        retryPolicy: repeatedRequests,
-        rateLimits: requestDescriptors(descriptors),
-      },
-    },
+function localRoutes(
+  { id, protocol }: ServedPort,
+  match: RouteMatch,
+  descriptors: readonly HttpRateLimitDescriptor[] = [],
+  typedPerFilterConfig: { readonly [filter: string]: Any } = {},
+): RouteInit[] {
+  const action = {
+    clusterSpecifier: { case: 'cluster' as const, value: names.localCluster(id) },
+    timeout: duration(0),
+    rateLimits: requestDescriptors(descriptors),
   }
+  return routesThatRepeat({ match: routeMatch(match), action, typedPerFilterConfig }, protocol)
 }
 
 function limitConfig(limit: HttpLocalRateLimit | undefined): { readonly [filter: string]: Any } {

@@ -24,7 +24,7 @@ export function ingressVirtualHost(
     name: names.ingressVirtualHost(part.id),
     // Not a host name: the chain says which part its requests are under, see SERVICE_HEADER.
     domains: [part.id],
-    routes: servedRoutes(part.id, part.routeLimits, keepsEscapedSlashes),
+    routes: servedRoutes(part, part.routeLimits, keepsEscapedSlashes),
     rateLimits: requestDescriptors(part.rateLimits?.globalHttp?.descriptors),
     typedPerFilterConfig: servedConfig(
       allowRules(rules, { kind: 'name' }, keepsEscapedSlashes),
