@@ -10,7 +10,7 @@ const fail = (error) => {
 }
 session.on('error', fail)
 setTimeout(() => fail('no answer'), 60_000)
-const answers = {}
+const answers = /** @type {Map<string, number>} */ (new Map())
 for (let sent = 0; sent < count; sent += 1) {
   const answer = await new Promise((resolve) => {
     const stream = session.request({ ':method': 'POST', ':path': pathname, 'content-type': contentType })
@@ -18,11 +18,11 @@ for (let sent = 0; sent < count; sent += 1) {
     stream.on('error', (error) => resolve(String(error)))
     stream.on('response', (headers) => (text = `${headers[':status']} `))
     stream.setEncoding('utf8')
-    stream.on('data', (data) => (text += data))
+    stream.on('data', (data) => (text += String(data)))
     stream.on('close', () => resolve(text))
     stream.end('x'.repeat(size))
   })
-  answers[answer] = (answers[answer] ?? 0) + 1
+  answers.set(answer, (answers.get(answer) ?? 0) + 1)
 }
-process.stdout.write(JSON.stringify(answers))
+process.stdout.write(JSON.stringify(Object.fromEntries(answers)))
 process.exit()

@@ -3,8 +3,8 @@ import { constants, createServer } from 'node:http2'
 
 const { HOST: host = '0.0.0.0', PORT } = process.env
 const server = createServer()
-let streams = 0
 server.on('session', (session) => {
+  let streams = 0
   session.on('error', () => undefined)
   session.on('stream', (stream) => {
     stream.on('error', () => undefined)
