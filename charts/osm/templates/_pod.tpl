@@ -277,17 +277,6 @@ volumes:
       fieldPath: metadata.name
 {{- end }}
 
-{{/*
-Variables that keep the memory of a program of Node.js small. Young objects get at most 8 MiB, of which an idle program needs a part: garbage beyond
-that stays in memory. One arena of the C library serves all threads: most memory of TLS connections is allocated by one of them.
-*/}}
-{{- define "osm.memoryEnvironment" -}}
-- name: NODE_OPTIONS
-  value: --max-semi-space-size=8
-- name: MALLOC_ARENA_MAX
-  value: "1"
-{{- end }}
-
 {{/* Keeps at least one pod of a component. Takes root and component. */}}
 {{- define "osm.podDisruptionBudget" -}}
 apiVersion: policy/v1

@@ -74,7 +74,6 @@ export class ControllerProcess {
       OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
       // As the chart sets it.
       NODE_OPTIONS: '--max-semi-space-size=8',
-      MALLOC_ARENA_MAX: '1',
       ...options.environment,
     }
     const logFile = join(folder, `${name}.log`)

@@ -99,7 +99,6 @@ export class Controller {
           PATH: process.env.PATH,
           OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
           NODE_OPTIONS: '--max-semi-space-size=8',
-          MALLOC_ARENA_MAX: '1',
         },
       },
     )
