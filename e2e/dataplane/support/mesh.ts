@@ -207,7 +207,9 @@ function access(
   const debug = async (path: string): Promise<string> => {
     const url = mesh.controllerUrl()
     if (url === undefined) throw new Error('the controller does not answer')
-    const response = await fetch(`${url}${path}`)
+    const get = (): Promise<Response> => fetch(`${url}${path}`)
+    // The server may close an idle connection at the moment at which it is used again.
+    const response = await get().catch(get)
     if (!response.ok) throw new Error(`${path} was answered ${response.status}`)
     return response.text()
   }
