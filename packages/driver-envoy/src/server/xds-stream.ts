@@ -66,6 +66,8 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #work = new WorkTally()
   /** A policy was taken in of which the host has not been told yet. */
   #isNews = false
+  /** Something was requested, and what came of it is reported with the answer to what is sent. */
+  #isRequested = false
   /** Until something is due that only time makes so. */
   #later: NodeJS.Timeout | undefined
   /** What the stream hears of endpoints by. */
@@ -233,8 +235,10 @@ export class XdsStream<Request extends AnyRequest> {
       if (this.#over.signal.aborted) return
       const isAnswer = this.#attempt(proxy, () => session.receive(request))
       identity.begin(session.hasKey)
-      // First requests come one after the other, and each has something sent. Most answers are followed by another response, and its answer has more to tell.
-      if (session.goesOn || (isAnswer !== true && session.mayBeDue)) reports.addLater(reporter)
+      // First requests come one after the other, and each has something sent.
+      if (isAnswer !== true && session.mayBeDue) this.#isRequested = true
+      // Most answers are followed by another response, and its answer has more to tell.
+      else if (session.goesOn) reports.addLater(reporter)
       else reports.add(reporter)
       writer.notify()
     })
@@ -335,8 +339,10 @@ export class XdsStream<Request extends AnyRequest> {
     if (this.#reporter !== undefined && !session.awaitsAnswer) this.#ports.reports.addIfLater(this.#reporter)
     const isNews = this.#isNews
     this.#isNews = false
+    const isRequested = this.#isRequested && !session.awaitsAnswer
+    this.#isRequested = false
     // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
-    if (isNews && (!sent || session.reportIsUrgent)) this.#reportSoon()
+    if (isRequested || (isNews && (!sent || session.reportIsUrgent))) this.#reportSoon()
   }
 
   #sendLater(session: ProxySession<Request>, writer: ResponseWriter): void {
