@@ -35,7 +35,7 @@ const catalog =
 const coldStart =
   "a start with only 10 services takes more than half of it, mostly to load modules, Envoy's descriptors and validators: see [cold-start](#cold-start)"
 const newService =
-  'each of 200 proxies gets a policy and 6.9 kB; policies, translation and garbage collection take a sixth of the time each: see [scale](#scale)'
+  'each of 200 proxies gets a policy and 6.9 kB; garbage collection takes a fifth of the time, policies a sixth, translation an eighth: see [scale](#scale)'
 const permissiveConnection = 'the bare server sends the same 570 MB to the same clients'
 const wholeProcess =
   'Node itself takes 41 MiB; the rest is mostly code: 6 MiB of source, 12 MiB of compiled code, and strings and object shapes of libraries'
@@ -48,7 +48,7 @@ const manyTurnsInOne =
 const duringCollection =
   'one of 20 changes coincides with a garbage collection of the old generation, which occupies both cores'
 const sameChanges = 'some of these endpoint changes coincide with a garbage collection of the old generation'
-const manyPods = 'garbage collection, loading modules, and the objects of initial lists: see [kwok](#kwok)'
+const manyPods = 'the objects of initial lists, which V8 collects late: see [kwok](#kwok)'
 const everybody = 'each of 500 proxies receives its listener with all addresses, which is two thirds of 39 kB'
 const readToDrop =
   'both read and parse the same data; meanwhile the controller also pings 2,000 connections and collects the garbage of a heap of about 300 MB. The ratio is 1.4 to 1.5 in a mesh of 100 services, and was 1.6 on two other machines'
