@@ -30,8 +30,11 @@ export async function readWrittenValues(
 ): Promise<readonly WrittenValue[]> {
   const files = isFolder ? [...(await listFiles(path)).files.keys()] : [path]
   const found: WrittenValue[] = []
-  for (const file of files)
-    found.push(...writtenValuesOf(await readFile(file, 'utf8').catch(() => ''), file, mayMatter))
+  for (const file of files) {
+    const text = await readFile(file, 'utf8').catch(() => '')
+    // Not as arguments of one call: a file may have more objects than a call may have arguments.
+    for (const written of writtenValuesOf(text, file, mayMatter)) found.push(written)
+  }
   return found
 }
 
