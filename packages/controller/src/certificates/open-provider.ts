@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
 import {
@@ -8,6 +7,7 @@ import {
   certificateNames,
   type CertificateProvider,
   type Clock,
+  haveCommonKey,
   type MeshDomains,
   pemCertificates,
   type ProcessLogger,
@@ -101,18 +101,13 @@ async function openRoot(
   }
   const rootKey = { algorithm: 'ECDSA' } as const
   const provider = await TresorProvider.open({ store, clock, rootKey, authorities: ['workload'] })
-  const forbidden = new Set(builtIn.trustBundle('control-plane').map(keyOf))
-  if (provider.trustBundle('workload').some((root) => forbidden.has(keyOf(root))))
+  if (haveCommonKey(builtIn.trustBundle('control-plane'), provider.trustBundle('workload')))
     throw new OsmError<CertificateErrorCode>(
       'OSM_CERT_CA_SHARED',
       `Secret ${secret} has the key of the control plane's root: a workload could pass for the control plane; take another root`,
     )
   const stopped = untilAborted(signal).then(() => provider.close())
   return { provider, stopped }
-}
-
-function keyOf(root: string): string {
-  return new X509Certificate(root).publicKey.export({ type: 'spki', format: 'pem' }).toString()
 }
 
 async function openVault(

@@ -1,9 +1,8 @@
-import { X509Certificate } from 'node:crypto'
-
 import {
   type CertificateErrorCode,
   type Clock,
   DerReader,
+  haveCommonKey,
   type OtherRoots,
   pause,
   type ProcessLogger,
@@ -122,8 +121,7 @@ function rootsOf(bundles: X509Bundles, { trustDomain, forbidden }: WorkloadApiRo
   }
   const roots = selfSignedRoots(pemOf(bundle), `the bundle of trust domain ${trustDomain}`)
   if (roots.length === 0) throw wrong(`the bundle of trust domain ${trustDomain} has no root certificate of a CA`)
-  const own = new Set(forbidden().map((root) => keyOf(new X509Certificate(root))))
-  if (roots.some((root) => own.has(keyOf(root))))
+  if (haveCommonKey(forbidden(), roots))
     throw wrong('a root of the bundle has the key of the control plane; SPIRE needs a root of its own')
   return roots.map(String).sort()
 }
@@ -140,10 +138,6 @@ function pemOf(bundle: Uint8Array): string {
     texts.push(`-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`)
   }
   return texts.join('')
-}
-
-function keyOf({ publicKey }: X509Certificate): string {
-  return publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
 }
 
 function wrong(message: string): OsmError<CertificateErrorCode> {

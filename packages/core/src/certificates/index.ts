@@ -60,6 +60,7 @@ export {
 } from './staged-provider.js'
 export { SpiffeBundle, type SpiffeBundleDocument } from './spiffe-bundle.js'
 export { JoinedRootsProvider, type OtherRoots } from './joined-roots-provider.js'
+export { haveCommonKey } from './root-keys.js'
 export { rootTexts } from './root-texts.js'
 export { selfSignedRoots } from './issued-chain.js'
 export { SplitProvider } from './split-provider.js'

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import type { X509Certificate } from 'node:crypto'
 
 import { isOsmError, OsmError, type Logger } from '@osm-ts/driver-api'
 import { backoffMs } from '@osm-ts/driver-api/toolkit'
@@ -12,6 +12,7 @@ import { checkIssuedChain, rootCertificateOf, selfSignedRoots } from './issued-c
 import { authorityOf, type Authority } from './kinds.js'
 import { ProviderHealth } from './provider-health.js'
 import { RootBundle } from './root-bundle.js'
+import { haveCommonKey } from './root-keys.js'
 
 /**
  * An authority outside the process, such as Vault. It is not trusted to do what it is asked for: {@link RemoteProvider} checks all that it returns.
@@ -239,8 +240,7 @@ async function readRoots(options: RemoteProviderOptions, signal: AbortSignal): P
       'OSM_CERT_ISSUED_CHAIN',
       `provider ${remote.name} names no root that is valid now; add the root to its chain, or configure it`,
     )
-  const others = otherRoots().map((root) => new X509Certificate(root).publicKey)
-  if (roots.some((root) => others.some((other) => other.equals(root.publicKey))))
+  if (haveCommonKey(otherRoots(), roots))
     throw new OsmError<CertificateErrorCode>(
       'OSM_CERT_CA_SHARED',
       `a root of provider ${remote.name} has the key of the mesh's other root: a workload could pass for the control plane`,

@@ -1,5 +1,3 @@
-import { X509Certificate } from 'node:crypto'
-
 import { OsmError } from '@osm-ts/driver-api'
 import { Listeners } from '@osm-ts/driver-api/toolkit'
 
@@ -12,6 +10,7 @@ import type { CertificateErrorCode } from './errors.js'
 import type { KeySpec } from './key-pair.js'
 import { AUTHORITIES, authorityOf, type Authority } from './kinds.js'
 import { RootBundle } from './root-bundle.js'
+import { haveCommonKey } from './root-keys.js'
 
 /** What {@link TresorProvider.open} needs. */
 export interface TresorOptions {
@@ -159,16 +158,11 @@ async function openAuthority(
  * @throws OsmError with code `OSM_CERT_CA_SHARED`
  */
 function assertApart(ones: readonly string[], others: readonly string[]): void {
-  const keys = new Set(ones.map(publicKeyOf))
-  if (!others.some((other) => keys.has(publicKeyOf(other)))) return
+  if (!haveCommonKey(ones, others)) return
   throw new OsmError<CertificateErrorCode>(
     'OSM_CERT_CA_SHARED',
     'the roots of control plane and workloads have the same key: a workload could pass for the control plane; restore one of them',
   )
-}
-
-function publicKeyOf(root: string): string {
-  return new X509Certificate(root).publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
 }
 
 function closed(): OsmError {
