@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { readKubernetesObjects } from '../../packages/cli/src/inject/read-objects.js'
+import { parseKubernetesObjects } from '../../packages/cli/src/inject/read-objects.js'
 import { AddressAllocator } from '../../packages/standalone/src/addresses/address-allocator.js'
 import {
   parseControllerInput,
@@ -157,12 +157,10 @@ export const standaloneTargets: readonly FuzzTarget[] = [
     words: ['\n---\n', 'kind: List\nitems:\n- ', '&a ', '*a', '<<: *a', '!!binary ', '{', '[', '? '],
     budgetMs: 300,
     run: (input) =>
-      withoutFolder(
-        outcomeOf(() => {
-          const objects = withFile(input, (file) => readKubernetesObjects(file, '/'))
-          for (const { kind } of objects) invariant(typeof kind === 'string', 'an object without a kind')
-          return objects.map(({ kind }) => kind)
-        }, hasCode('OSM_CLI_INPUT')),
-      ),
+      outcomeOf(() => {
+        const objects = parseKubernetesObjects(textOf(input), 'pods.yaml')
+        for (const { kind } of objects) invariant(typeof kind === 'string', 'an object without a kind')
+        return objects.map(({ kind }) => kind)
+      }, hasCode('OSM_CLI_INPUT')),
   },
 ]

@@ -63,7 +63,7 @@ Examples:
       const { runInject } = await import('../inject/run-inject.js')
       const { explain = false, diff = false } = flags
       const osmNamespace = osmNamespaceOf(clusterFlagsOf(command), host)
-      const results = await runInject({ ...flags, osmNamespace, cwd: context.cwd, signal: context.signal })
+      const results = await runInject({ ...flags, osmNamespace, input: context, signal: context.signal })
       const pods = results.flatMap(({ pod }) => pod ?? [])
       if (flags.output === 'json') {
         const objects = results.map(({ object }) => object)

@@ -1,26 +1,29 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-
 import { isObject, type JsonObject } from '@osm-ts/injector'
 import { type Document, parseAllDocuments } from 'yaml'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { cliError } from '../errors.js'
-import { STANDARD_INPUT, STANDARD_INPUT_NAME } from '../spec/input-files.js'
+import { type InputContext, readInput, STANDARD_INPUT, STANDARD_INPUT_NAME } from '../spec/input-files.js'
 
 /** Aliases can make a small file a huge object. */
 const MAX_ALIASES = 1000
+const HINT = 'give YAML or JSON as printed by `kubectl get -o yaml`'
 
 /**
- * The Kubernetes objects of a YAML or JSON file, those of lists by themselves.
+ * Reads the Kubernetes objects of a YAML or JSON file, and those of its lists.
  *
  * @param file - a path, or `-` for standard input
  * @throws OsmError `OSM_CLI_INPUT`
  */
-export function readKubernetesObjects(file: string, cwd: string): readonly JsonObject[] {
-  const name = file === STANDARD_INPUT ? STANDARD_INPUT_NAME : file
+export async function readKubernetesObjects(file: string, context: InputContext): Promise<readonly JsonObject[]> {
+  const text = await readInput(file, context, HINT)
+  return parseKubernetesObjects(text, file === STANDARD_INPUT ? STANDARD_INPUT_NAME : file)
+}
+
+/** Parses what {@link readKubernetesObjects} reads. Errors refer to the input by the name. */
+export function parseKubernetesObjects(text: string, name: string): readonly JsonObject[] {
   // Keys that are mappings or lists are faults: as values they would take time that grows with the fourth power of their depth.
-  return parseAllDocuments(textOf(file, cwd, name), { stringKeys: true }).flatMap((document) => {
+  return parseAllDocuments(text, { stringKeys: true }).flatMap((document) => {
     const [fault] = document.errors
     if (fault !== undefined) throw unusable(`${name} is not valid YAML: ${fault.message.split('\n')[0] ?? ''}`)
     const value = valueOf(document, name)
@@ -37,14 +40,6 @@ function valueOf(document: Document.Parsed, name: string): unknown {
   }
 }
 
-function textOf(file: string, cwd: string, name: string): string {
-  try {
-    return readFileSync(file === STANDARD_INPUT ? 0 : resolve(cwd, file), 'utf8')
-  } catch (error) {
-    throw unusable(`${name} cannot be read: ${errorMessage(error)}`)
-  }
-}
-
 function flatten(value: JsonObject, name: string): readonly JsonObject[] {
   if (!isObject(value) || typeof value.kind !== 'string') throw unusable(`${name} contains an object without a kind`)
   if (!value.kind.endsWith('List') || !Array.isArray(value.items)) return [value]
@@ -52,5 +47,5 @@ function flatten(value: JsonObject, name: string): readonly JsonObject[] {
 }
 
 function unusable(message: string): Error {
-  return cliError('OSM_CLI_INPUT', message, 'give YAML or JSON as printed by `kubectl get -o yaml`')
+  return cliError('OSM_CLI_INPUT', message, HINT)
 }

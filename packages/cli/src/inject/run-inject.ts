@@ -3,6 +3,7 @@ import { isObject, type JsonObject, offlineInjector } from '@osm-ts/injector'
 
 import { cliError } from '../errors.js'
 import { injectObjects, type InjectedObject, type NamespaceTexts } from './inject-objects.js'
+import { type InputContext, STANDARD_INPUT } from '../spec/input-files.js'
 import { readKubernetesObjects } from './read-objects.js'
 
 /** What `osm inject` is asked. */
@@ -15,7 +16,7 @@ export interface InjectQuestion {
   readonly nativeSidecar: 'on' | 'off'
   /** Where pod templates are, as in `spec.template`; undefined for the known places only. */
   readonly templatePath?: string
-  readonly cwd: string
+  readonly input: InputContext
   readonly signal: AbortSignal
 }
 
@@ -29,9 +30,15 @@ export const injectionDefaults = {
 
 /** Shows the objects of a file to the injector. */
 export async function runInject(question: InjectQuestion): Promise<readonly InjectedObject[]> {
-  const { filename, config, cwd, meshName, osmNamespace, signal } = question
-  const objects = readKubernetesObjects(filename, cwd)
-  const given = config === undefined ? [] : readKubernetesObjects(config, cwd)
+  const { filename, config, input, meshName, osmNamespace, signal } = question
+  if (filename === STANDARD_INPUT && config === STANDARD_INPUT)
+    throw cliError(
+      'OSM_CLI_USAGE',
+      '--filename and --config cannot both be -: standard input can be read only once',
+      'put the MeshConfig and the Namespaces into a file',
+    )
+  const objects = await readKubernetesObjects(filename, input)
+  const given = config === undefined ? [] : await readKubernetesObjects(config, input)
   const injector = await offlineInjector({
     meshName,
     osmNamespace,

@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-
 import type { JoinMachineOptions } from '@osm-ts/standalone'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
+import { type InputContext, readInput } from '../spec/input-files.js'
 
 /** Options of `osm machine join` that say by what the machine proves itself. */
 export interface ProofFlags {
@@ -24,27 +22,21 @@ const ROOT_HINT = 'print the root by osm machine root'
 
 /** A token on the command line would be in the list of processes: it comes from a file or a variable. */
 export async function readProof(context: CliContext, flags: ProofFlags): Promise<JoinMachineOptions['proof']> {
-  const { cwd, stdin, variables } = context
   const { tokenFile, serviceAccountTokenFile, azure = false } = flags
-  if (azure) return azureProof(cwd, flags)
+  if (azure) return azureProof(context, flags)
   if (serviceAccountTokenFile !== undefined) {
-    const roots = await readRoots(cwd, flags, '--service-account-token-file')
+    const roots = await readRoots(context, flags, '--service-account-token-file')
     const hint = 'give the file that holds the token of the service account'
-    return { serviceAccountToken: readInput(cwd, serviceAccountTokenFile, hint), roots }
+    return { serviceAccountToken: await readInput(serviceAccountTokenFile, context, hint), roots }
   }
   if (tokenFile === undefined) {
-    const token = variables[TOKEN_VARIABLE] ?? ''
+    const token = context.variables[TOKEN_VARIABLE] ?? ''
     return token === '' ? undefined : { token }
   }
-  if (tokenFile === '-') {
-    let token = ''
-    for await (const piece of stdin().setEncoding('utf8')) token += String(piece)
-    return { token }
-  }
-  return { token: readInput(cwd, tokenFile, 'give the file that holds the join token') }
+  return { token: await readInput(tokenFile, context, 'give the file that holds the join token') }
 }
 
-async function azureProof(cwd: string, flags: ProofFlags): Promise<JoinMachineOptions['proof']> {
+async function azureProof(context: InputContext, flags: ProofFlags): Promise<JoinMachineOptions['proof']> {
   const { namespace, serviceAccount, azureMetadata, azureIssuers } = flags
   if (namespace === undefined || serviceAccount === undefined)
     throw cliError(
@@ -52,11 +44,11 @@ async function azureProof(cwd: string, flags: ProofFlags): Promise<JoinMachineOp
       '--azure needs --namespace and --service-account: a virtual machine has no identity of the mesh',
       'name the service account that permits the machine',
     )
-  const roots = await readRoots(cwd, flags, '--azure')
+  const roots = await readRoots(context, flags, '--azure')
   const issuers =
     azureIssuers === undefined
       ? undefined
-      : await readCertificates(cwd, azureIssuers, 'give a file with the certificates of the issuers')
+      : await readCertificates(context, azureIssuers, 'give a file with the certificates of the issuers')
   return {
     azure: { namespace, serviceAccount },
     metadata: azureMetadata,
@@ -65,27 +57,19 @@ async function azureProof(cwd: string, flags: ProofFlags): Promise<JoinMachineOp
   }
 }
 
-async function readRoots(cwd: string, { rootFile }: ProofFlags, option: string): Promise<readonly string[]> {
+async function readRoots(context: InputContext, { rootFile }: ProofFlags, option: string): Promise<readonly string[]> {
   if (rootFile === undefined)
     throw cliError(
       'OSM_CLI_USAGE',
       `${option} needs --root-file: such a proof does not name the root of the control plane`,
       ROOT_HINT,
     )
-  return readCertificates(cwd, rootFile, ROOT_HINT)
+  return readCertificates(context, rootFile, ROOT_HINT)
 }
 
-async function readCertificates(cwd: string, file: string, hint: string): Promise<readonly string[]> {
+async function readCertificates(context: InputContext, file: string, hint: string): Promise<readonly string[]> {
   const { pemCertificates } = await import('@osm-ts/core')
-  const found = pemCertificates(readInput(cwd, file, hint))
+  const found = pemCertificates(await readInput(file, context, hint))
   if (found.length > 0) return found
   throw cliError('OSM_CLI_INPUT', `${file} has no certificate in PEM`, hint)
-}
-
-function readInput(cwd: string, file: string, hint: string): string {
-  try {
-    return readFileSync(resolve(cwd, file), 'utf8')
-  } catch (error) {
-    throw cliError('OSM_CLI_INPUT', `${file} cannot be read`, hint, error)
-  }
 }

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 
 import {
@@ -19,7 +19,7 @@ import {
 } from '@osm-ts/core'
 import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
-import { type InputFiles, MAX_FILE_BYTES, STANDARD_INPUT, STANDARD_INPUT_NAME, unreadable } from './input-files.js'
+import { type InputFiles, readInputFile, STANDARD_INPUT, STANDARD_INPUT_NAME, unreadable } from './input-files.js'
 
 /** Objects that a user is about to apply or delete. */
 export interface ProposedChange {
@@ -120,9 +120,7 @@ class ChangeSource implements ObjectSource {
         throw unreadable(path, errorMessage(error))
       })
       if (facts.isDirectory()) await this.#readFolder(absolute, signal)
-      else if (facts.size > MAX_FILE_BYTES)
-        throw unreadable(path, `has ${facts.size} bytes; at most ${MAX_FILE_BYTES} are read`)
-      else await this.#readFile(path, absolute)
+      else this.#readText(await readInputFile(path, cwd), absolute)
     }
   }
 
@@ -150,13 +148,6 @@ class ChangeSource implements ObjectSource {
     const source = new YamlFolderSource({ folder })
     await source.start(signal)
     this.#take(source.objects(), source.problems(), source)
-  }
-
-  async #readFile(path: string, absolute: string): Promise<void> {
-    const text = await readFile(absolute, 'utf8').catch((error: unknown) => {
-      throw unreadable(path, errorMessage(error))
-    })
-    this.#readText(text, absolute)
   }
 
   #readText(text: string, file: string): void {
