@@ -70,12 +70,12 @@ async function askInside(
 ): Promise<PolicyAnswer> {
   const service = { namespace, name }
   const object = loaded.snapshot.get('Service', namespace, name)
-  if (object !== undefined && !loaded.catalog.serves(service))
+  if (object !== undefined && !loaded.catalog.decisions.serves(service))
     return showBoundary(
       (await boundaryOf(loaded)).askOutsideService(accountOf(loaded.snapshot, from), object, port, request),
     )
   const { renderDecision } = await import('./render-decision.js')
-  const decision = loaded.catalogRunning().decide({
+  const decision = loaded.catalogRunning().decisions.access({
     from: accountOf(loaded.snapshot, from),
     to: { namespace, name },
     ...request,

@@ -51,7 +51,7 @@ export class Boundary {
 
   /** The service that a host name stands for where callers of the namespace request it; undefined for hosts outside. */
   serviceNamed(host: string, namespace: string): NamedThing | undefined {
-    return this.#loaded.catalog.serviceCalled(host, namespace)
+    return this.#loaded.catalog.decisions.serviceCalled(host, namespace)
   }
 
   /** May this workload reach that destination outside the mesh? Without a protocol, that of the port is checked first, then any connection. */
@@ -66,7 +66,7 @@ export class Boundary {
     const protocols: readonly Protocol[] = said === undefined ? [port === HTTPS_PORT ? 'https' : 'http', 'tcp'] : [said]
     const ways: WayAnswer[] = []
     for (const protocol of protocols) {
-      const { allowed, reasons, by } = this.#loaded.catalog.decideEgress({ from, host, port, protocol, request })
+      const { allowed, reasons, by } = this.#loaded.catalog.decisions.egress({ from, host, port, protocol, request })
       ways.push({ way: `${protocol} to ${host} port ${port}`, allowed, reasons, rules: by })
       if (allowed) break
     }
@@ -112,7 +112,7 @@ export class Boundary {
     const lowest = ports.map(({ port }) => port).sort((a, b) => a - b)[0]
     const port = to.port ?? lowest
     if (port === undefined) return answered([], `there is no Service ${named} with a port in the mesh`)
-    const { allowed, reasons, by } = this.#catalogFor(caller).decideIngress({ caller, to, port, request })
+    const { allowed, reasons, by } = this.#catalogFor(caller).decisions.ingress({ caller, to, port, request })
     const way = `${named} port ${port}, from outside the mesh`
     return answered([{ way, allowed, reasons, rules: by }])
   }

@@ -40,17 +40,7 @@ export interface MeshNaming {
 }
 
 /** What a mesh is asked. */
-type AskedCatalog = Pick<
-  MeshCatalog,
-  | 'decide'
-  | 'decideEgress'
-  | 'decideIngress'
-  | 'listEndpointsForService'
-  | 'originsOf'
-  | 'policyDocument'
-  | 'serviceCalled'
-  | 'serves'
->
+type AskedCatalog = Pick<MeshCatalog, 'decisions' | 'listEndpointsForService' | 'originsOf' | 'policyDocument'>
 
 /** A mesh specification as the mesh would understand it. */
 export interface MeshModel {

@@ -81,12 +81,12 @@ describe('services of which some endpoints have no sidecar', () => {
 
   it('are unreachable to osm policy can where none has a sidecar', () => {
     const to = { namespace: 'bank', name: 'vault' }
-    expect(mesh().catalog.decide({ from, to })).toMatchObject({
+    expect(mesh().catalog.decisions.access({ from, to })).toMatchObject({
       allowed: false,
       reason: 'unreachable: none of the workloads behind Service bank/vault has a sidecar',
       decisions: [{ unreachable: true }],
     })
-    const clear = mesh({ plaintextNamespaces: ['bank'] }).catalog.decide({ from, to })
+    const clear = mesh({ plaintextNamespaces: ['bank'] }).catalog.decisions.access({ from, to })
     expect(clear.allowed).toBe(true)
     expect(clear.reason).toContain('in plaintext, because the workloads have no sidecar')
   })
@@ -101,7 +101,7 @@ describe('a Service without a selector', () => {
     const fixture = mesh()
     expect(outboundIds(fixture)).toContain('bank/vault|80')
     expect(outboundIds(fixture)).not.toContain('bank/legacy|80')
-    expect(fixture.catalog.decide({ from, to }).reason).toContain('Service bank/legacy is outside the mesh')
+    expect(fixture.catalog.decisions.access({ from, to }).reason).toContain('Service bank/legacy is outside the mesh')
   })
 
   it('is opened by an Egress that names its host or address', () => {

@@ -23,11 +23,7 @@ import type {
   TrafficPolicy,
   WeightedCluster,
 } from './catalog-types.js'
-import type { BoundaryDecision } from './decision/boundary.js'
-import { BoundaryDecisions, type IngressQuestion } from './decision/boundary-decisions.js'
-import type { EgressQuestion } from './decision/decide-egress.js'
-import type { AccessDecision, AccessQuestion } from './decision/access-decision.js'
-import { decide } from './decision/decide.js'
+import { PolicyDecisions } from './decision/policy-decisions.js'
 import { Faults } from './faults.js'
 import type { QueryCount } from './incremental/index.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
@@ -37,7 +33,6 @@ import type { PartStore } from './store/part-store.js'
 import { documentOf } from './store/policy-document.js'
 import { AccessViews } from './views/access-views.js'
 import { ClientEndpoints } from './views/client-endpoints.js'
-import { decisionContext } from './views/decision-context.js'
 import { ingressPolicies, ingressRoutes } from './views/ingress-views.js'
 import { Participation, participantsOf } from './views/participation.js'
 import { Membership } from './views/membership.js'
@@ -65,6 +60,8 @@ export class MeshCatalog {
   readonly #specListeners = new Listeners<SnapshotUpdate>()
   /** All endpoints providers as one, with what they know now; the catalog's own answers are those of the state applied last. */
   readonly endpoints: EndpointsProvider
+  /** Answers who may call whom. */
+  readonly decisions: PolicyDecisions
   /** The record of proxies. */
   readonly proxies: ProxyRegistry
 
@@ -73,6 +70,7 @@ export class MeshCatalog {
     this.#options = options
     this.endpoints = new MergedEndpointsProvider('mesh', endpointsProviders)
     this.#computation = new PolicyComputation({ ...options, endpoints: this.endpoints })
+    this.decisions = new PolicyDecisions(this.#computation, options)
     this.#access = new AccessViews(this.#computation)
     this.#clientEndpoints = new ClientEndpoints(this.#computation)
     this.proxies = options.proxies ?? new ProxyRegistry()
@@ -241,35 +239,6 @@ export class MeshCatalog {
   /** The same in steps, each of which looks at a share of the mesh. */
   problemsInSteps(): Steps<readonly Problem[]> {
     return this.#provenance.problems()
-  }
-
-  /** May this caller make this request, and which rule decides? */
-  decide(question: AccessQuestion): AccessDecision {
-    return decide(decisionContext(this.#computation, this.#options), question)
-  }
-
-  /** May this workload reach that destination outside the mesh? Decided by the policy of its sidecar. */
-  decideEgress(question: EgressQuestion): BoundaryDecision {
-    return this.#boundary().egress(question)
-  }
-
-  /** May this caller from outside reach that service? Decided by the policies of the sidecars behind the service. */
-  decideIngress(question: IngressQuestion): BoundaryDecision {
-    return this.#boundary().ingress(question)
-  }
-
-  /** The service that a host name stands for where callers of the namespace request it; undefined for hosts outside the mesh. */
-  serviceCalled(host: string, namespace: string): MeshService | undefined {
-    return this.#boundary().serviceCalled(host, namespace)
-  }
-
-  #boundary(): BoundaryDecisions {
-    return new BoundaryDecisions(this.#computation, decisionContext(this.#computation, this.#options))
-  }
-
-  /** False for Services outside the mesh: nothing of it is behind them, and Egress rules say who reaches them. */
-  serves(service: MeshService): boolean {
-    return decisionContext(this.#computation, this.#options).isServed(service)
   }
 
   /** How often each query ran since {@link resetCounters}. */

@@ -18,28 +18,21 @@ import {
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
 import { Latest } from '@osm-ts/driver-api/toolkit'
-import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
+import type { CredentialRef, JsonValue, PartHash } from '@osm-ts/driver-api/policy'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
 import { atOnce, type Steps } from '../async/index.js'
-import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
-import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
-import { PartStore } from '../catalog/store/part-store.js'
-import { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { PeerVerifier } from '../certificates/verify.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName } from '../identity/proxy-identity.js'
 import { identityOfProxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import type { SecretSource } from '../secrets/secret-source.js'
-import { CallersOfEndpoints } from './callers-of-endpoints.js'
-import { EndpointsFeed } from './endpoints-feed.js'
 import { TrustBundles } from './trust-bundles.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
 import type { InstanceProvider, PolicyProvider, ProxyCatalog, ProxyInstance } from './policy-provider.js'
-import { HostedSession, type UnsettledSessions } from './hosted-session.js'
 import { KeptPolicies } from './kept-policies.js'
-import { PolicyStream } from './policy-stream.js'
+import { PolicyDelivery } from './policy-delivery.js'
 import type { PushLog } from './push-log.js'
 import { ProxyObservations } from './proxy-observations.js'
 import { type ProxyReport, proxyStatuses } from './proxy-status.js'
@@ -92,10 +85,7 @@ const EVICTION_CAPACITY = 65_536
  */
 export class DriverHost {
   readonly #options: DriverHostOptions
-  readonly #store = new PartStore()
-  readonly #diffs = new PolicyDiffs()
-  readonly #streams = new Map<string, HostedSession>()
-  readonly #unsettled: UnsettledSessions = { rejected: new Set(), unknown: new Set() }
+  readonly #delivery: PolicyDelivery
   readonly #sessions: ProxySessions
   readonly #kept: KeptPolicies
   readonly #credentials: ServiceCredentials
@@ -104,11 +94,9 @@ export class DriverHost {
   readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
   /** What keeps a served port closed, by class. */
-  readonly #beyond = new Map<string, ReturnType<typeof unprotectedByClass>>()
+  readonly #unprotected = new Map<string, ReturnType<typeof unprotectedByClass>>()
   /** Classes whose drivers follow endpoints apart from policies. */
   readonly #following = new Set<string>()
-  readonly #endpoints = new EndpointsFeed()
-  readonly #callers = new CallersOfEndpoints<HostedSession>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
@@ -133,20 +121,22 @@ export class DriverHost {
       onEnd: (proxy) => {
         const { session } = proxy
         this.#kept.ended(proxyKeyOfRef(proxy))
-        const hosted = this.#streams.get(session)
-        hosted?.close()
-        if (hosted !== undefined) this.#callers.delete(hosted)
-        this.#streams.delete(session)
+        this.#delivery.ended(session)
         this.#credentials.ended(session)
         this.#observations.forget(session)
       },
     })
+    this.#delivery = new PolicyDelivery({
+      policies: options.policies,
+      pushes: options.pushes,
+      sessionOf: (proxy) => this.#sessions.get(proxy)?.session,
+    })
     const leave = [
       options.policies.onEndpoints((changes) => {
-        this.#offerEndpoints(changes)
+        this.#delivery.offerEndpoints(changes)
       }),
       options.policies.onPolicies((changed) => {
-        this.#offerPolicies(changed)
+        this.#delivery.offerPolicies(changed)
       }),
       // An identity may back another service without any policy being another one.
       options.policies.announcements((accounts) => {
@@ -175,7 +165,7 @@ export class DriverHost {
   contextFor(driver: Driver, start: DriverStart): ControllerContext {
     const { configurator, broker, metrics, osmNamespace } = this.#options
     const driverClass = driver.name.toLowerCase()
-    this.#beyond.set(driverClass, unprotectedByClass(driverClass, driver.capabilities))
+    this.#unprotected.set(driverClass, unprotectedByClass(driverClass, driver.capabilities))
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     const followsEndpoints = driver.followsEndpoints === true
     if (followsEndpoints) this.#following.add(driverClass)
@@ -190,9 +180,11 @@ export class DriverHost {
       osmNamespace,
       configurator,
       meshCatalog: {
-        policies: { watch: (proxy, signal) => this.#watch(proxy, signal) },
-        parts: { get: async (hash) => this.#part(hash, followsEndpoints) },
-        ...(followsEndpoints && { endpoints: { watch: (signal: AbortSignal) => this.#endpoints.watch(signal) } }),
+        policies: { watch: (proxy, signal) => this.#delivery.watch(proxy, signal) },
+        parts: { get: async (hash) => this.#delivery.part(hash, followsEndpoints) },
+        ...(followsEndpoints && {
+          endpoints: { watch: (signal: AbortSignal) => this.#delivery.endpoints.watch(signal) },
+        }),
       },
       certManager: {
         identity: (proxy, signal, takes = {}) => this.#identity(proxy, signal, takesKeys ? takes : undefined),
@@ -207,10 +199,10 @@ export class DriverHost {
         },
         evictions: (signal) => this.#readEvictions(driverClass, signal),
         report: async (report) => {
-          this.#streams.get(report.session)?.report(report, this.#options.now())
+          this.#delivery.session(report.session)?.report(report, this.#options.now())
         },
         observe: async (observation) => {
-          this.#observations.take(observation, (session) => this.#streams.has(session))
+          this.#observations.take(observation, (session) => this.#delivery.session(session) !== undefined)
         },
       },
       debugHandlers: {
@@ -255,16 +247,16 @@ export class DriverHost {
 
   /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be requested often. */
   refusingStatuses(): readonly ProxyStatus[] {
-    if (this.#unsettled.rejected.size === 0) return []
-    const refusing = this.#sessions.list().filter(({ session }) => this.#unsettled.rejected.has(session))
+    const { rejected } = this.#delivery.unsettled
+    if (rejected.size === 0) return []
+    const refusing = this.#sessions.list().filter(({ session }) => rejected.has(session))
     const uuids = new Set<string>(refusing.map(({ uuid }) => uuid))
     return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
   }
 
   /** Parts that a connected proxy should have and has not acknowledged. */
   unacknowledgedParts(): ReadonlySet<PartHash> {
-    const sessions = [...this.#unsettled.rejected, ...this.#unsettled.unknown]
-    return new Set(sessions.flatMap((session) => this.#streams.get(session)?.stream.unacknowledged() ?? []))
+    return this.#delivery.unacknowledgedParts()
   }
 
   /** Where every proxy stands, and whom drivers have refused recently that is none of them. */
@@ -279,7 +271,7 @@ export class DriverHost {
     return proxyStatuses({
       instances: instances.instances(),
       policies,
-      streamOf: (proxy) => this.#streams.get(sessionOf(proxy))?.stream,
+      streamOf: (proxy) => this.#delivery.session(sessionOf(proxy))?.stream,
       conditionsOf: (proxy) => [
         ...this.#observations.ofSession(sessionOf(proxy)),
         ...this.#credentials.conditionsOf(sessionOf(proxy)),
@@ -292,40 +284,12 @@ export class DriverHost {
     const proxy = this.#sessions.authenticate(peer, driverClass)
     this.#credentials.began(proxy.session, peer)
     this.#kept.began(proxyKeyOfRef(proxy))
-    const beyond = this.#beyond.get(driverClass)
-    const session = new HostedSession(
-      this.#options.pushes,
+    this.#delivery.began(proxy, {
       driverClass,
-      this.#following.has(driverClass),
-      proxy.session,
-      this.#unsettled,
-      (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
-    )
-    this.#streams.set(proxy.session, session)
-    const policy = this.#options.policies.policyFor(proxyKeyOfRef(proxy))
-    if (policy !== undefined) session.want(this.#policyOf(session, policy))
+      followsEndpoints: this.#following.has(driverClass),
+      unprotected: this.#unprotected.get(driverClass),
+    })
     return proxy
-  }
-
-  #watch(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<PolicyUpdate> {
-    const stream = this.#streams.get(proxy.session)?.stream
-    if (stream === undefined) {
-      throw new OsmError('OSM_PROXY_EVICTED', `the session of proxy ${proxy.uuid} has ended`, {
-        details: { uuid: proxy.uuid },
-      })
-    }
-    return stream.steps(signal)
-  }
-
-  #part(hash: PartHash, followsEndpoints: boolean): Part {
-    // Only for a driver that follows endpoints does a hash stand for whatever they are: for others it stands for its content.
-    const part =
-      (followsEndpoints ? this.#options.policies.endpointsOf(hash)?.part : undefined) ?? this.#store.get(hash)
-    if (part === undefined)
-      throw new OsmError('OSM_PART_UNKNOWN', `no policy in force or on its way holds the part ${hash}`, {
-        details: { hash },
-      })
-    return part
   }
 
   /** The service certificate of a proxy and its successors; none for one that takes it from elsewhere. */
@@ -356,38 +320,6 @@ export class DriverHost {
     const queue = this.#evictions.get(driverClass)
     if (queue === undefined) return
     for await (const entry of queue.read(signal)) if ('item' in entry) yield entry.item
-  }
-
-  #offerPolicies(changed: ReadonlySet<ProxyKey>): void {
-    for (const proxy of changed) {
-      const session = this.#sessions.get(proxy)?.session
-      const hosted = session === undefined ? undefined : this.#streams.get(session)
-      const policy = this.#options.policies.policyFor(proxy)
-      if (hosted !== undefined && policy !== undefined) hosted.offer(this.#policyOf(hosted, policy))
-    }
-  }
-
-  /** Tells those who may call them of endpoints: drivers that follow them once for all their proxies, others by another policy for each proxy. */
-  #offerEndpoints(changes: readonly EndpointsChange[]): void {
-    const generation = this.#endpoints.push(changes)
-    const frames = changes.map(({ frame }) => frame)
-    for (const hosted of this.#callers.of(frames)) {
-      if (hosted.followsEndpoints) {
-        const named = frames.length === 1 ? frames : frames.filter((frame) => this.#callers.names(hosted, [frame]))
-        hosted.offerEndpoints(generation, named)
-      } else {
-        const policy = this.#callers.policyOf(hosted)
-        if (policy !== undefined) hosted.offer(this.#options.policies.whole(policy))
-      }
-    }
-  }
-
-  /** The policy as the driver of the session gets it. */
-  #policyOf(hosted: HostedSession, policy: PolicyPart<ProxyPart>): PolicyPart<ProxyPart> {
-    this.#callers.set(hosted, policy)
-    const awaited = hosted.stream.awaitedEndpoints
-    if (awaited.size > 0 && !this.#callers.names(hosted, awaited)) hosted.forgetEndpoints()
-    return hosted.followsEndpoints ? policy : this.#options.policies.whole(policy)
   }
 
   #release(proxies: readonly ProxyKey[]): void {

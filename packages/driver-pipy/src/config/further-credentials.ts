@@ -2,7 +2,8 @@ import type { Credential } from '@osm-ts/driver-api'
 import type { PartRef } from '@osm-ts/driver-api/policy'
 import type { NamedCredentialRef } from '@osm-ts/driver-api/toolkit'
 
-import type { CredentialKey, FurtherCredential } from './types.js'
+import type { FurtherCredential } from './types.js'
+import type { CredentialKey } from './upstream-types.js'
 
 /** A credential besides the sidecar's own that a policy names. */
 export interface CredentialNeed {

@@ -3,7 +3,7 @@ import type { Refusal } from '@osm-ts/driver-api/policy'
 
 import type { EncodedDocument } from '../config/document.js'
 import type { CredentialNeed } from '../config/further-credentials.js'
-import type { CredentialKey } from '../config/types.js'
+import type { CredentialKey } from '../config/upstream-types.js'
 import type { PolicyDocument } from '../document.js'
 
 /** A document that may be sent. */

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 
 import type { SocketAddress } from '@osm-ts/driver-api/policy'
 
-import type { SocketText } from '../config/types.js'
+import type { SocketText } from '../config/upstream-types.js'
 
 /** An address as Pipy reads it. */
 export function socketText({ address, port }: SocketAddress): SocketText {

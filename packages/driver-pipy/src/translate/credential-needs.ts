@@ -2,7 +2,7 @@ import type { PartRef } from '@osm-ts/driver-api/policy'
 import type { NamedCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import { credentialKey, type CredentialNeed } from '../config/further-credentials.js'
-import type { CredentialKey } from '../config/types.js'
+import type { CredentialKey } from '../config/upstream-types.js'
 
 /** Collects the credentials that a policy names besides the certificate of the proxy's own identity. */
 export class CredentialNeeds {

@@ -1,7 +1,7 @@
 import type { CredentialRef, PartRef, PolicyReader, UpstreamTls } from '@osm-ts/driver-api/policy'
 import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
-import type { OutsideTls } from '../config/types.js'
+import type { OutsideTls } from '../config/upstream-types.js'
 import type { CredentialNeeds } from './credential-needs.js'
 
 type Origination = Extract<UpstreamTls, { readonly mode: 'originate' }>

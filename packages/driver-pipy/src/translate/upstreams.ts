@@ -13,7 +13,7 @@ import {
   type UpstreamPart,
 } from '@osm-ts/driver-api/policy'
 
-import type { Addresses, Check, Upstream } from '../config/types.js'
+import type { Addresses, Check, Upstream } from '../config/upstream-types.js'
 import { hostText, socketText } from './address.js'
 import type { CredentialNeeds } from './credential-needs.js'
 import { outsideTls } from './outside-tls.js'

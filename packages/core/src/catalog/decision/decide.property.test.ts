@@ -52,7 +52,7 @@ describe('decide', () => {
           for (const sample of samples) {
             const outcomes = dataPlane.outcomes(`${namespace}/${name}`, { service, port, ...sample })
             const from = { namespace, name: client.spec.serviceAccountName }
-            const decision = fixture.catalog.decide({ from, to: service, port, ...sample })
+            const decision = fixture.catalog.decisions.access({ from, to: service, port, ...sample })
             const context = { client: `${namespace}/${name}`, service, port, sample, decision, outcomes }
             // The own proxy offers nothing of a service that the mesh lets the client have no part of.
             if (outcomes === undefined)
@@ -61,7 +61,7 @@ describe('decide', () => {
               compared += 1
               if (outcome.allowed) allowed += 1
               const ask = (to: Attempt['service'], at: number) =>
-                fixture.catalog.decide({ from, to, port: at, ...sample })
+                fixture.catalog.decisions.access({ from, to, port: at, ...sample })
               const says = saysOf(fixture, decision, outcome, ask)
               expect({ ...context, outcome, says }).toEqual({ ...context, outcome, says: outcome.allowed })
             }

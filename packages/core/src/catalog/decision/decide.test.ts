@@ -18,7 +18,7 @@ const account = (text: string) => {
 }
 
 function ask(fixture: MeshFixture, from: string, to: string, more: Omit<AccessQuestion, 'from' | 'to'> = {}) {
-  return fixture.catalog.decide({ from: account(from), to: account(to), ...more })
+  return fixture.catalog.decisions.access({ from: account(from), to: account(to), ...more })
 }
 
 describe('decide on requests', () => {

@@ -12,7 +12,7 @@ import { allowsPlaintext } from '../policy/access/plaintext.js'
 import { serviceModel } from '../policy/upstreams/services.js'
 
 /** What is fixed for all decisions of a mesh. */
-interface DecisionOptions {
+export interface DecisionOptions {
   readonly domains: MeshDomains
   readonly enrolment: Enrolment
   readonly locate?: Locate
