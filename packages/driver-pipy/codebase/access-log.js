@@ -18,7 +18,7 @@ var logger = new logging.TextLogger('access').toFile('-')
  */
 export function beginEntry(direction, conn, request) {
   state.underWay = state.underWay + 1
-  var config = request && state.world ? state.world.config : undefined
+  var config = request && state.runtime ? state.runtime.config : undefined
   var trace = config && config.tracing ? beginSpan(direction, request.headers) : undefined
   var record = config && config.remoteLog ? beginRecord(direction, request.headers, trace) : undefined
   return { direction, conn, request, trace, record, since: Date.now(), received: 0, sent: 0 }
@@ -59,7 +59,7 @@ export function writeEntry(entry) {
   entry.ended = Date.now()
   if (entry.trace) endSpan(entry)
   if (entry.record) endRecord(entry)
-  var config = state.world ? state.world.config : undefined
+  var config = state.runtime ? state.runtime.config : undefined
   if (!config || !config.accessLog) return
   if (entry.isOrdinary && !config.accessLogFormat) return logOrdinary(entry)
   var conn = entry.conn

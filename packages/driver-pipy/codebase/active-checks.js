@@ -21,12 +21,12 @@ export function startActiveChecks() {
   runDueChecks()
 }
 
-/** Templates that reach an endpoint with the trust of a world. */
-export function checkTemplates(world) {
+/** Templates that reach an endpoint with the trust of a runtime. */
+export function checkTemplates(runtime) {
   var tlsOf = () => $probe.upstream.settings.tls
   return {
-    http: meshClient(world, tlsOf, connection),
-    tcp: meshClient(world, tlsOf, connection, (session) => {
+    http: meshClient(runtime, tlsOf, connection),
+    tcp: meshClient(runtime, tlsOf, connection, (session) => {
       if (session.state === 'connected') $probe.answer(true)
     }),
   }
@@ -54,7 +54,7 @@ var askByHttp = pipeline(($) =>
       () => $probe.session,
       () => ({ version: $probe.upstream.settings.http2 ? 2 : 1, maxIdle: idleSeconds($probe.upstream) }),
     )
-    .to(($) => $.pipe(() => ($probe.upstream.settings.tls ? state.world.checks.http : connection)))
+    .to(($) => $.pipe(() => ($probe.upstream.settings.tls ? state.runtime.checks.http : connection)))
     // What the pool answers where no one does is no 200.
     .handleMessageStart((start) => $probe.answer(start.head.status === 200))
     .onEnd(() => $probe.answer(false)),
@@ -65,7 +65,7 @@ var askByTcp = pipeline(($) =>
     $probe = probe
     return new Data()
   })
-    .pipe(() => ($probe.upstream.settings.tls ? state.world.checks.tcp : connection))
+    .pipe(() => ($probe.upstream.settings.tls ? state.runtime.checks.tcp : connection))
     .onEnd(() => $probe.answer(false)),
 )
 
@@ -82,9 +82,9 @@ function idleSeconds(upstream) {
 }
 
 function runDueChecks() {
-  if (!state.world) return
+  if (!state.runtime) return
   var now = Date.now()
-  var checked = Object.values(state.world.upstreams).filter((upstream) => upstream.checks)
+  var checked = Object.values(state.runtime.upstreams).filter((upstream) => upstream.checks)
   dueChecks(checked, now, AT_ONCE - running).forEach((each) => run(each.upstream, each.check, now))
   checked.forEach((upstream) => void (numbersOf(upstream).membership_healthy = healthyCount(upstream.checks)))
 }
@@ -95,7 +95,7 @@ function run(upstream, check, now) {
   if (isOwnAddress(check.address)) return void (check.due = now + settings.intervalMs)
   var isTcp = settings.kind === 'tcp'
   // What is kept is of no use to those who trust others, or are somebody else.
-  var key = JSON.stringify(upstream.settings.tls || null) + state.world.identityKey
+  var key = JSON.stringify(upstream.settings.tls || null) + state.runtime.identityKey
   if (isTcp || !check.session || check.session.key !== key) check.session = { key }
   var session = check.session
   var clock = new Timeout(settings.timeoutMs / 1000)

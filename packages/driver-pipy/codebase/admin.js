@@ -31,7 +31,7 @@ export var serveAdmin = pipeline(($) =>
         var refusal = settleHead(request.head)
         if (refusal) return new Message({ status: refusal })
         var path = request.head.path
-        var isReady = state.world && !state.isDraining
+        var isReady = state.runtime && !state.isDraining
         if (path === '/ready') return new Message({ status: isReady ? 200 : 503 }, isReady ? 'LIVE\n' : 'waiting\n')
         if (path === '/stats/prometheus') return new Message({ status: 200 }, exposition())
         if (path === '/stats') return new Message({ status: 200 }, statistics())
@@ -55,11 +55,11 @@ export var serveAdmin = pipeline(($) =>
 )
 
 function configOf(now) {
-  return now.world ? now.world.config : undefined
+  return now.runtime ? now.runtime.config : undefined
 }
 
 // What everybody may see of the certificate, in the shape that Envoy has for it. A script sees no URIs, so the certificate is shown as it is.
 function certificates() {
-  var credentials = state.world ? state.world.config.credentials : undefined
+  var credentials = state.runtime ? state.runtime.config.credentials : undefined
   return JSON.stringify({ certificates: credentials ? [{ cert_chain: [{ pem: credentials.chain }] }] : [] })
 }

@@ -6,7 +6,7 @@ import { clientTemplate, outsideTemplates } from './upstream.js'
 import { gatewayTemplate } from './tunnel.js'
 import { endWithdrawn, state } from './state.js'
 import { listenTo } from './listeners.js'
-import { makeWorld } from './world.js'
+import { makeRuntime } from './runtime.js'
 import { serverTemplates } from './inbound.js'
 
 /**
@@ -15,16 +15,17 @@ import { serverTemplates } from './inbound.js'
  */
 export function apply(config, ownKey) {
   if (config.format !== 1) throw new Error('unknown format ' + config.format)
-  var before = state.world
-  var world = makeWorld(config, ownKey, before)
-  var same = before && before.trustKey === world.trustKey && Boolean(before.certificate) === Boolean(world.certificate)
-  world.servers = same ? before.servers : serverTemplates(world)
-  var sameIdentity = same && before.identityKey === world.identityKey
-  world.client = sameIdentity ? before.client : clientTemplate(world)
-  world.checks = sameIdentity ? before.checks : checkTemplates(world)
-  world.gatewayClient = sameIdentity ? before.gatewayClient : gatewayTemplate(world)
-  outsideTemplates(world, before)
-  state.world = world
+  var before = state.runtime
+  var runtime = makeRuntime(config, ownKey, before)
+  var same =
+    before && before.trustKey === runtime.trustKey && Boolean(before.certificate) === Boolean(runtime.certificate)
+  runtime.servers = same ? before.servers : serverTemplates(runtime)
+  var sameIdentity = same && before.identityKey === runtime.identityKey
+  runtime.client = sameIdentity ? before.client : clientTemplate(runtime)
+  runtime.checks = sameIdentity ? before.checks : checkTemplates(runtime)
+  runtime.gatewayClient = sameIdentity ? before.gatewayClient : gatewayTemplate(runtime)
+  outsideTemplates(runtime, before)
+  state.runtime = runtime
   listenTo(config)
   endWithdrawn()
   if (config.ended) endWhenIdle()

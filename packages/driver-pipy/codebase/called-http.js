@@ -174,21 +174,21 @@ function route(head) {
   $request = describeRequest(head)
   $entry = beginEntry('outbound', $conn, $request)
   $call = undefined
-  var world = state.world
-  if (!world) return { status: 503, body: 'not configured yet' }
+  var runtime = state.runtime
+  if (!runtime) return { status: 503, body: 'not configured yet' }
   var authority = splitAuthority($request.authority)
   var port = $conn.isForward ? 80 : $conn.dialled.port
   if (authority.port !== undefined) port = authority.port
-  var named = world.calledByHost[authority.host + ':' + port]
+  var named = runtime.calledByHost[authority.host + ':' + port]
   if ($conn.isMesh) {
-    var service = serviceDialled(world, $conn.dialled, named, port)
+    var service = serviceDialled(runtime, $conn.dialled, named, port)
     // HTTP/1.0 requires no host, and the sidecar of the workload reads HTTP/1.1.
     if (service && $request.headers.host === undefined && !head.authority) nameHost(head, service)
     // It was there when the connection was made.
-    return service && service.routes ? toService(world, service, head) : { status: 404, body: 'no such service' }
+    return service && service.routes ? toService(runtime, service, head) : { status: 404, body: 'no such service' }
   }
-  if (named && $conn.isForward) return toService(world, named, head)
-  return toOutside(world, authority, port, head)
+  if (named && $conn.isForward) return toService(runtime, named, head)
+  return toOutside(runtime, authority, port, head)
 }
 
 function nameHost(head, service) {
@@ -198,17 +198,17 @@ function nameHost(head, service) {
 }
 
 /** What was dialled is the service; the host of a request tells apart those that share addresses. */
-export function serviceDialled(world, dialled, named, port) {
-  var service = world.calledByAddress[dialled.address + ':' + dialled.port]
+export function serviceDialled(runtime, dialled, named, port) {
+  var service = runtime.calledByAddress[dialled.address + ':' + dialled.port]
   if (!service || !service.sharedWith || !named || port !== dialled.port) return service
   return service.sharedWith.includes(named.id) ? named : service
 }
 
-function toService(world, service, head) {
+function toService(runtime, service, head) {
   $request.path = withoutRuns($request.path)
   var found = routeOf(service)
   if (!found) return { status: 404, body: 'no such route' }
-  var plugins = world.plugins['outbound-http']
+  var plugins = runtime.plugins['outbound-http']
   if (plugins.length > 0) {
     var answer = askPlugins(plugins, service.id, aboutRequest($request, undefined))
     if (answer) return answer
@@ -216,7 +216,7 @@ function toService(world, service, head) {
   }
   $entry.id = service.id
   $entry.isMesh = true
-  return begin(world, found, service.retries, undefined, head)
+  return begin(runtime, found, service.retries, undefined, head)
 }
 
 // The route of a request. Where routes look at methods and paths alone, those that have been found are remembered with the configuration.
@@ -227,9 +227,9 @@ function routeOf(service) {
   return found === undefined ? remember(service.decisions, text, firstMatch(service.routes, $request)) : found
 }
 
-function toOutside(world, authority, port, head) {
+function toOutside(runtime, authority, port, head) {
   var dialled = $conn.isForward ? undefined : $conn.dialled
-  var rules = world.config.outside.filter(
+  var rules = runtime.config.outside.filter(
     (rule) => rule.protocol === 'http' && rule.port === (dialled ? dialled.port : port),
   )
   // Requests must not choose another port than the one that was opened.
@@ -239,26 +239,26 @@ function toOutside(world, authority, port, head) {
   $request.named = port > 0 ? authority.host + ':' + port : undefined
   if (rule) {
     var found = firstMatch(rule.routes, $request)
-    if (found) return begin(world, found, undefined, rule.wayOut, head)
+    if (found) return begin(runtime, found, undefined, rule.wayOut, head)
     // Global egress has no say about hosts that a rule names.
-    if (!world.config.egress || isNamedBy(rule.hosts, authority.host)) return { status: 404, body: 'no such route' }
+    if (!runtime.config.egress || isNamedBy(rule.hosts, authority.host)) return { status: 404, body: 'no such route' }
   }
-  if (!world.config.egress) {
+  if (!runtime.config.egress) {
     return $conn.isForward
       ? { status: 403, body: 'host is not in the mesh, and egress is off' }
       : { status: 404, body: 'no such host' }
   }
   if (!(port > 0) || authority.host === '') return { status: 400, body: 'bad host' }
-  var others = dialled ? world.passthrough.dialled : world.passthrough.named
-  return use(others, undefined, undefined, world.othersWay)
+  var others = dialled ? runtime.passthrough.dialled : runtime.passthrough.named
+  return use(others, undefined, undefined, runtime.othersWay)
 }
 
-function begin(world, found, retries, way, head) {
+function begin(runtime, found, retries, way, head) {
   var share = takeTurn(found.turns)
   if (found.isChanged) $changes = { route: found, share }
   if (found.redirect) return redirectAnswer(found.redirect, $request, $conn.isForward)
   if (share && share.status !== undefined) return { status: share.status }
-  var upstream = share ? world.upstreams[share.upstream] : undefined
+  var upstream = share ? runtime.upstreams[share.upstream] : undefined
   if (!upstream) return { status: 503, body: 'no upstream' }
   if (found.isChanged) changeRequest(head, $request, found, share)
   var answer = use(upstream, retries, found.timeoutMs, way)

@@ -27,7 +27,7 @@ var $own
 
 var ordinary = pipeline(($) =>
   $.onStart(() => beginOrdinary($conn))
-    .replaceData((data) => readOrdinary($conn, data, state.world, $conn.called, recordOf))
+    .replaceData((data) => readOrdinary($conn, data, state.runtime, $conn.called, recordOf))
     .replaceStreamEnd(endOfCaller)
     .demux()
     .to(($) =>
@@ -54,7 +54,7 @@ export var callRequests = pipeline(($) =>
 
 // The first bytes of a connection decide whether it begins with ordinary requests.
 function way(event) {
-  if (!(event instanceof Data) || !state.world) return 'strict'
+  if (!(event instanceof Data) || !state.runtime) return 'strict'
   if (event.size === 0) return undefined
   var dialled = $conn.dialled
   $conn.called = $conn.isForward
@@ -63,7 +63,7 @@ function way(event) {
       ? 'called ' + dialled.address + ':' + dialled.port
       : ''
   if ($conn.called === '') return 'strict'
-  return isOrdinary($conn, event, state.world, $conn.called, recordOf) ? 'ordinary' : 'strict'
+  return isOrdinary($conn, event, state.runtime, $conn.called, recordOf) ? 'ordinary' : 'strict'
 }
 
 function endOfCaller(end) {
@@ -77,9 +77,9 @@ function endOfCaller(end) {
 
 // What is decided on the head of a request to a service of the mesh; undefined where it is not so plain.
 function recordOf(conn, text) {
-  var world = state.world
-  var config = world.config
-  if (config.tracing || config.remoteLog || world.plugins['outbound-http'].length > 0) return undefined
+  var runtime = state.runtime
+  var config = runtime.config
+  if (config.tracing || config.remoteLog || runtime.plugins['outbound-http'].length > 0) return undefined
   var head = ordinaryHead(text)
   if (!head || !absoluteForm(head)) return undefined
   var request = ordinaryRequest(head)
@@ -87,13 +87,13 @@ function recordOf(conn, text) {
   var authority = splitAuthority(request.authority)
   var port = conn.isForward ? 80 : conn.dialled.port
   if (authority.port !== undefined) port = authority.port
-  var named = world.calledByHost[authority.host + ':' + port]
-  var service = conn.isForward ? named : serviceDialled(world, conn.dialled, named, port)
+  var named = runtime.calledByHost[authority.host + ':' + port]
+  var service = conn.isForward ? named : serviceDialled(runtime, conn.dialled, named, port)
   if (!service || !service.routes || service.retries) return undefined
   request.path = withoutRuns(request.path)
   var route = firstMatch(service.routes, request)
   if (!route || route.timeoutMs > 0 || isStrictRoute(route)) return undefined
-  if (!route.turns.every((turn) => isPlain(world.upstreams[turn.element.upstream]))) return undefined
+  if (!route.turns.every((turn) => isPlain(runtime.upstreams[turn.element.upstream]))) return undefined
   if (route.isChanged) changeRequest(head, request, route, undefined)
   var record = recordOfRequest(text, head, request)
   record.id = service.id
@@ -118,7 +118,7 @@ function begin() {
   $entry.isMesh = true
   var turns = $record.turns
   var share = turns.length === 1 ? turns[0].element : takeTurn(turns)
-  var upstream = state.world.upstreams[share.upstream]
+  var upstream = state.runtime.upstreams[share.upstream]
   $entry.cluster = upstream.id
   $call = {
     upstream,

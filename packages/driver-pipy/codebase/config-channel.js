@@ -20,7 +20,7 @@ export function startChannel(settings) {
 
 function ask(channel, refusal) {
   var settings = channel.settings
-  var revision = state.world ? state.world.revision : ''
+  var revision = state.runtime ? state.runtime.revision : ''
   refresh(channel)
   // What is answered may be for the key that the question is asked with, and for no other.
   var ownKey = channel.files[1]
@@ -37,7 +37,7 @@ function ask(channel, refusal) {
 
 // Credentials of what is in force that cannot be used; what needs them is closed.
 function unusable() {
-  var keys = state.world ? state.world.further.unusable : []
+  var keys = state.runtime ? state.runtime.further.unusable : []
   return keys.length > 0 ? '&unusable=' + URL.encodeComponent(keys.join(',')) : ''
 }
 

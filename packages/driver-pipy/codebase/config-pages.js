@@ -6,7 +6,7 @@ export function configDump(config) {
   Object.keys(config || {}).forEach((name) => {
     if (name !== 'credentials') shown[name] = config[name]
   })
-  // What has been decided before is none of it; see regex.js and world.js.
+  // What has been decided before is none of it; see regex.js and runtime.js.
   return JSON.stringify(shown, (key, value) => (key === 'memo' || key === 'decisions' ? undefined : value))
 }
 

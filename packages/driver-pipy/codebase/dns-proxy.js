@@ -32,19 +32,19 @@ export var serveDNS = pipeline(($) =>
 // Gives data, a promise for it, or nothing where no one has asked.
 function answer(asked) {
   var question = readQuestion(asked)
-  var world = state.world
+  var runtime = state.runtime
   if (!question) return []
   if (question.error) return new Data(failureOf(asked, question, question.error))
-  if (!world || !world.names) return new Data(failureOf(asked, question, SERVER_FAILURE))
-  var dns = world.config.dns
-  var record = findName(world.names, question.name)
+  if (!runtime || !runtime.names) return new Data(failureOf(asked, question, SERVER_FAILURE))
+  var dns = runtime.config.dns
+  var record = findName(runtime.names, question.name)
   if (record) {
     load.turn = (load.turn + 1) % 1000000
     return new Data(answerOf(asked, question, record.addresses, dns.ttlSeconds, load.turn))
   }
   if (load.waiting >= MOST_WAITING) return new Data(failureOf(asked, question, SERVER_FAILURE))
   load.waiting = load.waiting + 1
-  return askAll(asked, question, inOrder(world.nameservers), 0).then((bytes) => {
+  return askAll(asked, question, inOrder(runtime.nameservers), 0).then((bytes) => {
     load.waiting = load.waiting - 1
     return new Data(bytes || failureOf(asked, question, SERVER_FAILURE))
   })

@@ -21,12 +21,12 @@ export function pickGateway(call) {
   if (!gateway || isOwnAddress(gateway.address)) return false
   call.gateway = gateway
   call.key =
-    call.key + ' ' + call.way.mode + ' ' + gateway.upstream.id + ' ' + gateway.address + state.world.identityKey
+    call.key + ' ' + call.way.mode + ' ' + gateway.upstream.id + ' ' + gateway.address + state.runtime.identityKey
   return true
 }
 
 function pick(call, isCareful) {
-  var upstreams = state.world.upstreams
+  var upstreams = state.runtime.upstreams
   // Never in plaintext: there is no one to be sure of.
   var fits = (share) => {
     var each = upstreams[share.upstream]

@@ -29,17 +29,17 @@ export var inboundConnection = pipeline(($) =>
   }),
 )
 
-/** Templates that end TLS with the trust of a world. They are created again with it: roots are fixed when a filter is created, and earlier session tickets are void. */
-export function serverTemplates(world) {
-  var versions = world.config.trust.versions
-  if (!world.certificate || !versions) return { mesh: closed, tls: closed, mtls: closed }
+/** Templates that end TLS with the trust of a runtime. They are created again with it: roots are fixed when a filter is created, and earlier session tickets are void. */
+export function serverTemplates(runtime) {
+  var versions = runtime.config.trust.versions
+  if (!runtime.certificate || !versions) return { mesh: closed, tls: closed, mtls: closed }
   var options = {
-    certificate: () => state.world.certificate,
+    certificate: () => state.runtime.certificate,
     minVersion: versions.min,
     maxVersion: versions.max,
     onState: (session) => void ($conn.session = session),
   }
-  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
+  if (runtime.config.trust.ciphers) options.ciphers = runtime.config.trust.ciphers
   var accept = (trusted, alpn) => {
     var all = Object.assign({}, options, { trusted })
     if (alpn) all.alpn = alpn
@@ -48,9 +48,9 @@ export function serverTemplates(world) {
     )
   }
   return {
-    mesh: accept(world.trusted, undefined),
+    mesh: accept(runtime.trusted, undefined),
     tls: accept([], ['h2', 'http/1.1']),
-    mtls: accept(world.trusted, ['h2', 'http/1.1']),
+    mtls: accept(runtime.trusted, ['h2', 'http/1.1']),
   }
 }
 
@@ -58,7 +58,7 @@ export function serverTemplates(world) {
 function firstBytes(event) {
   if (event instanceof StreamEnd) return 'close'
   if (!(event instanceof Data) || event.size === 0) return undefined
-  if (!state.world) return 'close'
+  if (!state.runtime) return 'close'
   if (new Data(event).shift(1).toString('hex') === '16') return 'tls'
   var port = takers((each) => each.tls === 'none')[0]
   return port && begin('ingress', port) ? 'plain' : 'close'
@@ -70,7 +70,7 @@ function isHere(port) {
 
 // Ports that take the caller, the one with the narrowest range first: it says all that callers from there may do.
 function takers(fits) {
-  return state.world.config.ingress
+  return state.runtime.config.ingress
     .filter((port) => fits(port) && isHere(port) && narrowness(port) >= 0)
     .sort((a, b) => narrowness(b) - narrowness(a))
 }
@@ -96,16 +96,16 @@ function begin(kind, port) {
 
 // The template that continues with the handshake. Callers of the mesh offer the protocol of the mesh, and request a service by its name.
 function chooseTLS() {
-  var world = state.world
+  var runtime = state.runtime
   var name = ('' + (($conn.hello.serverNames || [])[0] || '')).toLowerCase()
   var protocols = $conn.hello.protocolNames || []
-  if (!protocols.includes(world.config.trust.alpn)) {
+  if (!protocols.includes(runtime.config.trust.alpn)) {
     var outside = takers((port) => port.tls !== 'none')
     var named = closest(outside, (port) => (port.serverNames.length > 0 ? port.serverNames : ['*']), name)
-    if (named) return begin('ingress', named) ? world.servers[named.tls] : 'close'
+    if (named) return begin('ingress', named) ? runtime.servers[named.tls] : 'close'
   }
-  var port = world.config.served.find((each) => isHere(each) && each.serverNames.includes(name))
-  return port && begin('mesh', port) ? world.servers.mesh : 'close'
+  var port = runtime.config.served.find((each) => isHere(each) && each.serverNames.includes(name))
+  return port && begin('mesh', port) ? runtime.servers.mesh : 'close'
 }
 
 // After the handshake: who is there decides.
@@ -115,7 +115,7 @@ function serve() {
   // Which callers from outside may ask is checked with each request.
   if ($conn.kind === 'ingress') return serveHTTP
   $conn.principal = principalOf(session.peer)
-  var port = state.world.servedById[$conn.id]
+  var port = state.runtime.servedById[$conn.id]
   if (!port) return 'close'
   return port.protocol === 'tcp' ? serveTCP : serveRequests
 }

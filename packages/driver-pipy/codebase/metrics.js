@@ -40,7 +40,7 @@ export var recordCounts = { sent: 0, dropped: 0, batches: 0, failures: 0 }
 
 /** Names the own workload in the head of an answer, for the metrics of a caller of the mesh. */
 export function workloadHeaders(head) {
-  var config = state.world.config
+  var config = state.runtime.config
   if (!config.requestMetrics) return
   var own = config.workload
   if (!head.headers) head.headers = {}
@@ -73,7 +73,7 @@ export function countAnswered(upstream, status, series, tookMs) {
 
 /** What answers of the workload that is named in headers are counted in; undefined if they are not. */
 export function seriesOfAnswer(headers) {
-  var config = state.world.config
+  var config = state.runtime.config
   return config.requestMetrics ? seriesOf(config.workload, headers) : undefined
 }
 
@@ -257,14 +257,14 @@ function countsFor(upstream) {
 }
 
 function lookedUp(upstream) {
-  return countsOf(upstreams, upstream.id, (id) => Boolean(state.world.upstreams[id]) || id === 'passthrough')
+  return countsOf(upstreams, upstream.id, (id) => Boolean(state.runtime.upstreams[id]) || id === 'passthrough')
 }
 
 function activeConnections(id) {
-  var world = state.world
-  if (!world) return 0
-  if (id === 'passthrough') return world.passthrough.dialled.pool.open + world.passthrough.named.pool.open
-  return world.upstreams[id] ? world.upstreams[id].pool.open : 0
+  var runtime = state.runtime
+  if (!runtime) return 0
+  if (id === 'passthrough') return runtime.passthrough.dialled.pool.open + runtime.passthrough.named.pool.open
+  return runtime.upstreams[id] ? runtime.upstreams[id].pool.open : 0
 }
 
 function ownLabels(workload) {

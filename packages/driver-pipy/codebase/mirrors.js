@@ -60,7 +60,7 @@ export function sendCopies(copies) {
 }
 
 function send(copies, id, body) {
-  var upstream = state.world.upstreams[id]
+  var upstream = state.runtime.upstreams[id]
   if (!upstream) return
   var most = upstream.settings.maxRequests
   if (most !== undefined && upstream.load.requests >= most) return

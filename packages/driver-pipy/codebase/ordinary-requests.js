@@ -47,11 +47,11 @@ export function makeDecisions() {
  * What becomes of bytes that have come over a connection: a message for each ordinary request, whose record is `conn.ordinary.record`. All that does not
  * continue that way is one message without an end. Nothing while a body is incomplete.
  *
- * @param world - the configuration, see world.js
+ * @param runtime - the configuration, see runtime.js
  * @param name - tells apart what decides otherwise on the same head
  * @param recordOf - decides on a head that no one has decided on yet: gives a record, or undefined if it takes the strict way
  */
-export function readOrdinary(conn, data, world, name, recordOf) {
+export function readOrdinary(conn, data, runtime, name, recordOf) {
   var own = conn.ordinary
   if (own.isStrict || data.size === 0) return data
   var bytes = data
@@ -62,11 +62,11 @@ export function readOrdinary(conn, data, world, name, recordOf) {
     own.pending = undefined
     record = own.record
   } else if (!own.isBusy) {
-    if (own.decisions !== world.ordinary) useDecisions(own, world, name)
+    if (own.decisions !== runtime.ordinary) useDecisions(own, runtime, name)
     var text = bytes.toString()
     // Each byte is a character, and all of it a head: that of most requests.
     if (text !== undefined && text.length === data.size && own.known[text]) record = own.known[text]
-    else record = findRecord(conn, bytes, text, world, name, recordOf)
+    else record = findRecord(conn, bytes, text, runtime, name, recordOf)
     own.record = record
   }
   var missing = record ? record.size - bytes.size : -1
@@ -91,23 +91,23 @@ export function readOrdinary(conn, data, world, name, recordOf) {
 }
 
 /** True if a connection begins with an ordinary request, or with the head of one. */
-export function isOrdinary(conn, data, world, name, recordOf) {
+export function isOrdinary(conn, data, runtime, name, recordOf) {
   beginOrdinary(conn)
-  readOrdinary(conn, new Data(data), world, name, recordOf)
+  readOrdinary(conn, new Data(data), runtime, name, recordOf)
   var isStrict = conn.ordinary.isStrict
   conn.ordinary = undefined
   return !isStrict
 }
 
-function useDecisions(own, world, name) {
-  var decisions = world.ordinary
+function useDecisions(own, runtime, name) {
+  var decisions = runtime.ordinary
   if (!decisions.byName[name]) decisions.byName[name] = {}
   own.decisions = decisions
   own.known = decisions.byName[name]
 }
 
 // The record of the head that bytes begin with.
-function findRecord(conn, bytes, text, world, name, recordOf) {
+function findRecord(conn, bytes, text, runtime, name, recordOf) {
   if (text === undefined) return undefined
   var size = text.indexOf('\r\n\r\n') + 4
   if (size < 4) return undefined
@@ -120,11 +120,11 @@ function findRecord(conn, bytes, text, world, name, recordOf) {
   var record = recordOf(conn, head)
   if (!record || head.length > LONGEST_HEAD) return record
   // Whatever is in use is forgotten as a whole, so that nothing has to be counted.
-  if (world.ordinary.count >= MOST_HEADS) {
-    world.ordinary = makeDecisions()
-    useDecisions(own, world, name)
+  if (runtime.ordinary.count >= MOST_HEADS) {
+    runtime.ordinary = makeDecisions()
+    useDecisions(own, runtime, name)
   }
-  world.ordinary.count = world.ordinary.count + 1
+  runtime.ordinary.count = runtime.ordinary.count + 1
   own.known[head] = record
   return record
 }

@@ -43,7 +43,7 @@ var logged = pipeline(($) =>
 // Ends when nothing lets it out any more, or lets it out by that way.
 function watch(conn, call) {
   return track({
-    isAllowed: () => isStillOpen(state.world, conn, call),
+    isAllowed: () => isStillOpen(state.runtime, conn, call),
     close: () => call.link.cut && call.link.cut(),
   })
 }
@@ -63,44 +63,44 @@ export var outboundConnection = pipeline(($) =>
 )
 
 function choose(event) {
-  var world = state.world
-  if (!world) return 'close'
+  var runtime = state.runtime
+  if (!runtime) return 'close'
   if ($conn.isForward) return 'http'
   var service = $conn.id
-    ? world.calledById[$conn.id]
-    : world.calledByAddress[$conn.dialled.address + ':' + $conn.dialled.port]
+    ? runtime.calledById[$conn.id]
+    : runtime.calledByAddress[$conn.dialled.address + ':' + $conn.dialled.port]
   if (service) {
     $conn.isMesh = true
     if (service.routes) return 'http'
-    var isLetIn = letIn(world.plugins['outbound-tcp'], service.id, { source: $conn.source })
-    return isLetIn ? toShares(world, service) : 'close'
+    var isLetIn = letIn(runtime.plugins['outbound-tcp'], service.id, { source: $conn.source })
+    return isLetIn ? toShares(runtime, service) : 'close'
   }
-  return $conn.dialled ? chooseOutside(world, event) : 'close'
+  return $conn.dialled ? chooseOutside(runtime, event) : 'close'
 }
 
-function chooseOutside(world, event) {
-  var found = destinationOf(world, $conn)
+function chooseOutside(runtime, event) {
+  var found = destinationOf(runtime, $conn)
   if (found.kind === 'unknown') {
     if (event instanceof StreamEnd) return 'close'
     if (!(event instanceof Data) || event.size === 0) return undefined
     $conn.isTLS = new Data(event).shift(1).toString('hex') === '16'
-    found = destinationOf(world, $conn)
+    found = destinationOf(runtime, $conn)
   }
-  return toDestination(world, found)
+  return toDestination(runtime, found)
 }
 
 function chooseByName() {
-  return toDestination(state.world, destinationOf(state.world, $conn)) === 'tcp' ? 'tcp' : 'close'
+  return toDestination(state.runtime, destinationOf(state.runtime, $conn)) === 'tcp' ? 'tcp' : 'close'
 }
 
-function toDestination(world, found) {
-  if (found.kind === 'rule') return toShares(world, found.rule, found.named)
-  return found.kind === 'others' ? open(world.passthrough.dialled, undefined, world.othersWay) : found.kind
+function toDestination(runtime, found) {
+  if (found.kind === 'rule') return toShares(runtime, found.rule, found.named)
+  return found.kind === 'others' ? open(runtime.passthrough.dialled, undefined, runtime.othersWay) : found.kind
 }
 
-function toShares(world, part, named) {
+function toShares(runtime, part, named) {
   var share = takeTurn(part.turns)
-  var upstream = share ? world.upstreams[share.upstream] : undefined
+  var upstream = share ? runtime.upstreams[share.upstream] : undefined
   return upstream ? open(upstream, named, part.wayOut) : 'close'
 }
 

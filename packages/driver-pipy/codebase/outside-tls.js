@@ -12,10 +12,10 @@ var systemFiles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-
  * @returns {unknown} `options` of connectTLS; `key`, equal for options that do the same; `identity`, another one where connections must not be shared. Undefined
  *   if something is missing
  */
-export function outsideTLS(world, tls) {
-  var versions = world.config.trust.versions
-  var trusted = rootsOf(world, tls.roots)
-  var shown = shownBy(world, tls.shows)
+export function outsideTLS(runtime, tls) {
+  var versions = runtime.config.trust.versions
+  var trusted = rootsOf(runtime, tls.roots)
+  var shown = shownBy(runtime, tls.shows)
   // Without roots Pipy verifies nothing.
   if (!versions || !trusted || trusted.list.length === 0 || !shown) return undefined
   var options = {
@@ -28,11 +28,11 @@ export function outsideTLS(world, tls) {
   // Not requested again: Pipy asks twice in one handshake, and has none at all if the second one is another.
   if (tls.shows) options.certificate = shown.certificate
   if (tls.serverName) options.sni = tls.serverName
-  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
+  if (runtime.config.trust.ciphers) options.ciphers = runtime.config.trust.ciphers
   return {
     options,
-    key: digest([JSON.stringify(tls), world.trustKey, trusted.text, shown.text]),
-    identity: digest([world.trustKey, trusted.text, shown.text]),
+    key: digest([JSON.stringify(tls), runtime.trustKey, trusted.text, shown.text]),
+    identity: digest([runtime.trustKey, trusted.text, shown.text]),
   }
 }
 
@@ -42,19 +42,19 @@ function digest(texts) {
   return hash.digest('base64')
 }
 
-function rootsOf(world, roots) {
-  if (roots === 'mesh') return { list: world.trusted, text: '' }
+function rootsOf(runtime, roots) {
+  if (roots === 'mesh') return { list: runtime.trusted, text: '' }
   if (roots === 'system') return systemRoots()
-  var material = world.further.byKey[roots.credential]
+  var material = runtime.further.byKey[roots.credential]
   return material ? { list: material.trusted, text: material.text } : undefined
 }
 
-function shownBy(world, shows) {
+function shownBy(runtime, shows) {
   if (!shows) return { text: '' }
   if (shows === 'own') {
-    return world.certificate ? { certificate: world.certificate, text: world.identityKey } : undefined
+    return runtime.certificate ? { certificate: runtime.certificate, text: runtime.identityKey } : undefined
   }
-  return world.further.byKey[shows.credential]
+  return runtime.further.byKey[shows.credential]
 }
 
 function systemRoots() {

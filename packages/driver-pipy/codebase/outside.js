@@ -9,8 +9,8 @@ import { closest } from './hosts.js'
  * @returns {unknown} `{ kind }`: `rule` with the `rule` and what the handshake has `named`; `others` for what no rule is about; `unknown` if the workload has to
  *   speak first, `named` if its handshake has to be read; `http`; or `close`
  */
-export function destinationOf(world, conn) {
-  var rules = world.config.outside.filter((rule) => rule.port === conn.dialled.port)
+export function destinationOf(runtime, conn) {
+  var rules = runtime.config.outside.filter((rule) => rule.port === conn.dialled.port)
   var of = (protocol) => rules.filter((rule) => rule.protocol === protocol)
   var tcp = closestRange(of('tcp'), conn.dialled.address)
   if (tcp) return { kind: 'rule', rule: tcp }
@@ -18,11 +18,11 @@ export function destinationOf(world, conn) {
   if (https.length > 0) {
     // The server name distinguishes destinations.
     if (conn.isTLS === undefined) return { kind: 'unknown' }
-    if (conn.isTLS) return conn.hello ? byName(world, https, conn) : { kind: 'named' }
+    if (conn.isTLS) return conn.hello ? byName(runtime, https, conn) : { kind: 'named' }
   }
   if (of('http').length > 0) return { kind: 'http' }
   var any = of('tcp').find((rule) => rule.ranges.length === 0)
-  return any ? { kind: 'rule', rule: any } : others(world)
+  return any ? { kind: 'rule', rule: any } : others(runtime)
 }
 
 /**
@@ -30,9 +30,9 @@ export function destinationOf(world, conn) {
  *
  * @param call - what it was taken to: `{ upstream, gateway }`
  */
-export function isStillOpen(world, conn, call) {
-  var found = destinationOf(world, conn)
-  if (found.kind === 'others') return call.upstream.id === 'passthrough' && isWay(world.othersWay, call.gateway)
+export function isStillOpen(runtime, conn, call) {
+  var found = destinationOf(runtime, conn)
+  if (found.kind === 'others') return call.upstream.id === 'passthrough' && isWay(runtime.othersWay, call.gateway)
   if (found.kind !== 'rule') return false
   return names(found.rule.shares, call.upstream) && isWay(found.rule.wayOut, call.gateway)
 }
@@ -46,15 +46,15 @@ function names(shares, upstream) {
   return shares.some((share) => share.upstream === upstream.id)
 }
 
-function byName(world, rules, conn) {
+function byName(runtime, rules, conn) {
   var name = ('' + ((conn.hello.serverNames || [])[0] || '')).toLowerCase()
   var rule = closest(rules, (each) => each.hosts, name)
-  if (!rule) return others(world)
+  if (!rule) return others(runtime)
   return { kind: 'rule', rule, named: name === '' ? undefined : name + ':' + rule.port }
 }
 
-function others(world) {
-  return { kind: world.config.egress ? 'others' : 'close' }
+function others(runtime) {
+  return { kind: runtime.config.egress ? 'others' : 'close' }
 }
 
 function closestRange(rules, address) {

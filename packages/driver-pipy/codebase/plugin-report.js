@@ -25,7 +25,7 @@ export function reportPlugins() {
 }
 
 function send() {
-  var text = JSON.stringify(state.world ? pluginFaults(state.world.plugins) : [])
+  var text = JSON.stringify(state.runtime ? pluginFaults(state.runtime.plugins) : [])
   if (text === '[]' && report.said === '[]') return
   report.channel.agent
     .request('POST', '/plugins', { 'content-type': 'application/json' }, text)

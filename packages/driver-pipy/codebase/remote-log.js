@@ -27,7 +27,7 @@ export function makeRecorder(settings) {
  * @returns {unknown} what keeps the beginnings of its bodies; undefined if it is not recorded
  */
 export function beginRecord(direction, headers, trace) {
-  var settings = state.world ? state.world.config.remoteLog : undefined
+  var settings = state.runtime ? state.runtime.config.remoteLog : undefined
   if (!settings) return undefined
   var own = trace || traceFor(direction, headers, settings.level)
   var isKept = isRecorded(settings.fraction, own.trace, () => Math.random())
@@ -43,9 +43,9 @@ export function keepBody(record, side, data) {
 
 /** Reports a request that is over. */
 export function endRecord(entry) {
-  var world = state.world
-  if (!entry.record || !world.records) return
-  var config = world.config
+  var runtime = state.runtime
+  if (!entry.record || !runtime.records) return
+  var config = runtime.config
   // Nothing waits for what its collector must be shown.
   if (!isAllowed(config.remoteLog)) {
     recordCounts.dropped = recordCounts.dropped + 1
@@ -59,7 +59,7 @@ export function endRecord(entry) {
     received: entry.record.received.toString('base64'),
     sent: entry.record.sent.toString('base64'),
   }
-  enqueue(world.records, recordOf(entry, about))
+  enqueue(runtime.records, recordOf(entry, about))
 }
 
 // Whatever is written into headers here says nothing of whether somebody else keeps spans.
@@ -83,6 +83,6 @@ function isAllowed(settings) {
 }
 
 function authorizationOf(settings) {
-  var material = state.world.further.byKey[settings.authorization]
+  var material = state.runtime.further.byKey[settings.authorization]
   return material ? material.headerValue : undefined
 }

@@ -18,16 +18,16 @@ import { readFurther } from './further.js'
 import { shownCertificate } from './certificates.js'
 
 /**
- * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the world before, where the
+ * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the runtime before, where the
  * settings are the same.
  *
  * @param ownKey - PEM; goes with a certificate that comes without a key
  * @throws whatever is wrong with certificates and keys
  */
-export function makeWorld(config, ownKey, before) {
+export function makeRuntime(config, ownKey, before) {
   var now = Date.now()
   var credentials = config.credentials
-  var world = {
+  var runtime = {
     config,
     revision: config.revision,
     certificate: credentials ? shownCertificate(credentials.chain, credentials.key || ownKey) : null,
@@ -49,20 +49,20 @@ export function makeWorld(config, ownKey, before) {
     counted: {},
     ordinary: makeDecisions(),
   }
-  var kept = (key, settings, make) => keep(world, before, key, settings, make)
+  var kept = (key, settings, make) => keep(runtime, before, key, settings, make)
   ;['dialled', 'named'].forEach((kind) => {
-    world.passthrough[kind] = kept('passthrough ' + kind, null, () => passthrough(kind))
+    runtime.passthrough[kind] = kept('passthrough ' + kind, null, () => passthrough(kind))
   })
   if (config.remoteLog) {
-    world.records = kept('remote log', config.remoteLog, () => makeRecorder(config.remoteLog))
+    runtime.records = kept('remote log', config.remoteLog, () => makeRecorder(config.remoteLog))
   }
   if (config.dns) {
-    world.names = kept('names', config.dns.records, () => makeNames(config.dns.records))
-    world.nameservers = nameserversOf(config)
+    runtime.names = kept('names', config.dns.records, () => makeNames(config.dns.records))
+    runtime.nameservers = nameserversOf(config)
   }
-  if (config.tracing) world.spans = kept('spans', config.tracing, () => makeReporter(config.tracing))
+  if (config.tracing) runtime.spans = kept('spans', config.tracing, () => makeReporter(config.tracing))
   config.served.forEach((port) => {
-    world.servedById[port.id] = port
+    runtime.servedById[port.id] = port
     if (port.rules.kind === 'http' && looksAtPathsOnly(port.rules.allow)) port.decisions = makeMemo(500, 256)
     addLimits(kept, 'served ' + port.id, port, port.rules.limits || [], now)
   })
@@ -71,20 +71,21 @@ export function makeWorld(config, ownKey, before) {
     addLimits(kept, 'ingress ' + port.id, port, port.limits, now)
   })
   config.called.forEach((service) => {
-    world.calledById[service.id] = service
-    service.addresses.forEach((address) => void (world.calledByAddress[address] = service))
+    runtime.calledById[service.id] = service
+    service.addresses.forEach((address) => void (runtime.calledByAddress[address] = service))
     if (service.routes && looksAtPathsOnly(service.routes)) service.decisions = makeMemo(500, 256)
-    if (service.routes) service.hosts.forEach((host) => void (world.calledByHost[host + ':' + service.port] = service))
+    if (service.routes)
+      service.hosts.forEach((host) => void (runtime.calledByHost[host + ':' + service.port] = service))
     addShares(kept, service)
   })
   Object.entries(config.ways || {}).forEach((entry) => {
     var way = entry[1]
     var turns = kept('way ' + entry[0], way.shares, () => makeTurns(way.shares))
-    world.ways[entry[0]] = { mode: way.mode, shares: way.shares, turns }
+    runtime.ways[entry[0]] = { mode: way.mode, shares: way.shares, turns }
   })
-  world.othersWay = wayOf(world, config.othersWay)
+  runtime.othersWay = wayOf(runtime, config.othersWay)
   config.outside.forEach((rule) => {
-    rule.wayOut = wayOf(world, rule.way)
+    rule.wayOut = wayOf(runtime, rule.way)
     rule.ranges = rule.cidrs.map((range) => new Netmask(range))
     addShares(kept, rule)
   })
@@ -92,7 +93,7 @@ export function makeWorld(config, ownKey, before) {
     var id = entry[0]
     var settings = entry[1]
     var addresses = settings.addresses
-    world.upstreams[id] = {
+    runtime.upstreams[id] = {
       id,
       settings,
       turns: (addresses.priorities || []).map((list, level) =>
@@ -106,9 +107,9 @@ export function makeWorld(config, ownKey, before) {
       pool: kept('pool ' + id, null, () => makePool(endLink)),
       checks: settings.check ? kept('checks ' + id, settings.check, makeChecks) : undefined,
     }
-    if (settings.check) settleChecks(world.upstreams[id].checks, addressesOf(addresses), () => now + spread(settings))
+    if (settings.check) settleChecks(runtime.upstreams[id].checks, addressesOf(addresses), () => now + spread(settings))
   })
-  return world
+  return runtime
 }
 
 function addressesOf(addresses) {
@@ -121,9 +122,9 @@ function spread(settings) {
 }
 
 // What is to leave through gateways leaves no other way.
-function wayOf(world, name) {
-  if (name !== undefined && !world.ways[name]) throw new Error('there are no gateways ' + name)
-  return name === undefined ? undefined : world.ways[name]
+function wayOf(runtime, name) {
+  if (name !== undefined && !runtime.ways[name]) throw new Error('there are no gateways ' + name)
+  return name === undefined ? undefined : runtime.ways[name]
 }
 
 function makeLoad() {
@@ -147,12 +148,12 @@ function endLink(link) {
   new Timeout(0).wait().then(() => link.cut && link.cut())
 }
 
-// Takes over from the world before what was made of equal settings.
-function keep(world, before, key, settings, make) {
+// Takes over from the runtime before what was made of equal settings.
+function keep(runtime, before, key, settings, make) {
   var text = JSON.stringify(settings)
   var old = before ? before.counted[key] : undefined
   var entry = old && old.text === text ? old : { text, value: make() }
-  world.counted[key] = entry
+  runtime.counted[key] = entry
   return entry.value
 }
 

@@ -162,7 +162,7 @@ var connectLocal = pipeline(($) =>
       var conn = $conn
       var local = $local
       return {
-        idleTimeout: silenceSeconds(state.world.config),
+        idleTimeout: silenceSeconds(state.runtime.config),
         onState: (outbound) => noteLocal(conn, local, outbound),
       }
     },
@@ -198,16 +198,16 @@ function passEnd(end) {
 
 // The port as the configuration of now has it; undefined if it is not served any more.
 function portOf(conn) {
-  var world = state.world
-  if (conn.kind === 'mesh') return world.servedById[conn.id]
-  return world.config.ingress.find((port) => port.id === conn.id)
+  var runtime = state.runtime
+  if (conn.kind === 'mesh') return runtime.servedById[conn.id]
+  return runtime.config.ingress.find((port) => port.id === conn.id)
 }
 
 // What the sidecar answers itself; undefined if the request goes to the workload.
 function decide(head) {
   if (!$port) return { status: 403 }
   if (isHealthCheck($conn, head)) return state.isDraining ? { status: 503, body: 'draining' } : { status: 200 }
-  var keeps = state.world.config.keepsEscapedSlashes
+  var keeps = state.runtime.config.keepsEscapedSlashes
   var path = acceptedPath($request.fullPath, keeps)
   if (!path) {
     var hint = !keeps && hasEscapedSlash($request.fullPath) ? escapedSlashHint : ''
@@ -228,7 +228,7 @@ function decide(head) {
     if (!isTaken) return { status: limit.status, headers: limit.headers }
   }
   if ($port.namedHeaders) removeOtherSpellings(head.headers, $port.namedHeaders)
-  var plugins = state.world.plugins['inbound-http']
+  var plugins = state.runtime.plugins['inbound-http']
   if (plugins.length > 0) {
     var answer = askPlugins(plugins, $port.id, aboutRequest($request, $conn.principal))
     if (answer) return answer
@@ -301,7 +301,7 @@ function fold(name) {
 
 /** Other sidecars ask whether this one is there, whatever they may ask of the workload. */
 export function isHealthCheck(conn, head) {
-  var check = state.world.config.healthCheck
+  var check = state.runtime.config.healthCheck
   return Boolean(check && conn.kind === 'mesh' && head.path === check.path && head.headers[check.header] === '1')
 }
 
@@ -322,7 +322,7 @@ function isAllowed(port) {
 /** True if the rules of a port let a caller of the mesh make a request. */
 export function isAllowedCaller(port, request, principal) {
   if (port.rules.kind !== 'http') return false
-  var callers = state.world.config.callers
+  var callers = state.runtime.config.callers
   return port.rules.allow.some(
     (rule) =>
       matchesRequest(rule.match, request) &&
@@ -412,7 +412,7 @@ function finish(start) {
   }
   $isDelimited = $port.protocol !== 'http2' && head.status !== 101 && isDelimited(head)
   if ($conn.kind === 'mesh') workloadHeaders(head)
-  var plugins = state.world.plugins['inbound-http']
+  var plugins = state.runtime.plugins['inbound-http']
   if (plugins.length > 0) showPlugins(plugins, $port.id, head)
   noteAnswer(head, false)
   return start

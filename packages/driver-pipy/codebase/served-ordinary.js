@@ -47,9 +47,9 @@ var forwardOnce = pipeline(($) =>
     })
       .connect(
         () => $record.address,
-        () => ({ idleTimeout: silenceSeconds(state.world.config), onState: noteState($link) }),
+        () => ({ idleTimeout: silenceSeconds(state.runtime.config), onState: noteState($link) }),
       )
-      .replaceData((data) => readOrdinaryAnswer($link.answers, data, state.world.config))
+      .replaceData((data) => readOrdinaryAnswer($link.answers, data, state.runtime.config))
       .replaceStreamEnd((end) => endOrdinaryAnswer($link.answers, end)),
   ),
 )
@@ -60,7 +60,7 @@ var ordinary = pipeline(($) =>
     // Callers share no connection to the workload: all that one requested ends with it. Pipy keeps a connection by its key, which nothing that lives as long may refer to.
     $conn.ordinary.key = { link: {} }
   })
-    .replaceData((data) => readOrdinary($conn, data, state.world, $conn.served, recordOf))
+    .replaceData((data) => readOrdinary($conn, data, state.runtime, $conn.served, recordOf))
     .replaceStreamEnd(endOfCaller)
     .demux()
     .to(($) =>
@@ -90,7 +90,7 @@ function way(event) {
   if (event.size === 0) return undefined
   if ($conn.kind !== 'mesh' || $conn.principal === undefined) return 'strict'
   $conn.served = $conn.id + ' ' + $conn.principal
-  return isOrdinary($conn, event, state.world, $conn.served, recordOf) ? 'ordinary' : 'strict'
+  return isOrdinary($conn, event, state.runtime, $conn.served, recordOf) ? 'ordinary' : 'strict'
 }
 
 function endOfCaller(end) {
@@ -115,12 +115,12 @@ function noteState(link) {
 
 // What is decided on the head of a request of one caller to one port; undefined where it is not so plain, or not allowed.
 function recordOf(conn, text) {
-  var world = state.world
-  var config = world.config
-  var port = world.servedById[conn.id]
+  var runtime = state.runtime
+  var config = runtime.config
+  var port = runtime.servedById[conn.id]
   if (!port || port.protocol !== 'http' || config.tracing || config.remoteLog) return undefined
   if (port.requestLimit || port.rules.kind !== 'http' || port.rules.limits.length > 0) return undefined
-  if (world.plugins['inbound-http'].length > 0) return undefined
+  if (runtime.plugins['inbound-http'].length > 0) return undefined
   var head = ordinaryHead(text)
   if (!head || isHealthCheck(conn, head)) return undefined
   removeWithheldHeaders(head.headers)

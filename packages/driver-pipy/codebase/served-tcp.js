@@ -24,7 +24,7 @@ export var serveTCP = pipeline(($) =>
         .connect(
           () => $entry.address,
           () => ({
-            idleTimeout: silenceSeconds(state.world.config),
+            idleTimeout: silenceSeconds(state.runtime.config),
             onState: (outbound) => void ($conn.outbound = outbound),
           }),
         )
@@ -39,14 +39,14 @@ export var serveTCP = pipeline(($) =>
 )
 
 function isAllowed(conn) {
-  var port = state.world.servedById[conn.id]
+  var port = state.runtime.servedById[conn.id]
   return Boolean(
-    port && port.rules.kind === 'tcp' && mayCall(state.world.config.callers[port.rules.callers], conn.principal),
+    port && port.rules.kind === 'tcp' && mayCall(state.runtime.config.callers[port.rules.callers], conn.principal),
   )
 }
 
 function isLetIn(conn) {
-  return letIn(state.world.plugins['inbound-tcp'], conn.id, { source: conn.source, caller: conn.principal })
+  return letIn(state.runtime.plugins['inbound-tcp'], conn.id, { source: conn.source, caller: conn.principal })
 }
 
 function begin(conn) {
@@ -55,7 +55,7 @@ function begin(conn) {
   $entry = beginEntry('inbound', conn, undefined)
   $entry.id = conn.id
   $entry.cluster = conn.id
-  $entry.address = state.world.servedById[conn.id].local
+  $entry.address = state.runtime.servedById[conn.id].local
 }
 
 function finish() {

@@ -20,7 +20,7 @@ export function makeReporter(settings) {
  * @returns {unknown} the trace, or undefined while there is no tracing
  */
 export function beginSpan(direction, headers) {
-  var settings = state.world ? state.world.config.tracing : undefined
+  var settings = state.runtime ? state.runtime.config.tracing : undefined
   if (!settings) return undefined
   var trace = continueTrace(
     readTrace(headers),
@@ -35,9 +35,9 @@ export function beginSpan(direction, headers) {
 
 /** Reports the span of a request that is over; see access-log.js for what is known of it. */
 export function endSpan(entry) {
-  var world = state.world
-  if (!entry.trace || !entry.trace.sampled || !world.spans) return
-  enqueue(world.spans, spanOf(entry, world.config.workload.identity))
+  var runtime = state.runtime
+  if (!entry.trace || !entry.trace.sampled || !runtime.spans) return
+  enqueue(runtime.spans, spanOf(entry, runtime.config.workload.identity))
 }
 
 /** What Zipkin, version 2, has for a span. Queries stay out: they may hold what is not for others. */

@@ -1,8 +1,8 @@
-// What the sidecar does now. The one object of this codebase that changes: applying a configuration replaces `world` by another, whole one.
+// What the sidecar does now. The one object of this codebase that changes: applying a configuration replaces `runtime` by another, whole one.
 
 export var state = {
-  /** See world.js. Null before the first configuration. */
-  world: null,
+  /** See runtime.js. Null before the first configuration. */
+  runtime: null,
   /** The workload is about to end. */
   isDraining: false,
   /** It has ended: the sidecar follows when nothing is under way. */

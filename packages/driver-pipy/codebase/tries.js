@@ -49,7 +49,7 @@ export function beginPlainTry(call) {
   var plain = upstream.plain
   if (
     plain &&
-    plain.identity === state.world.identityKey &&
+    plain.identity === state.runtime.identityKey &&
     lists.length === 1 &&
     lists[0].length === 1 &&
     !upstream.checks
@@ -73,7 +73,7 @@ export function beginPlainTry(call) {
   }
   beginTry(call)
   if (call.slot && lists.length === 1 && lists[0].length === 1)
-    upstream.plain = { key: call.key, address: call.address, identity: state.world.identityKey }
+    upstream.plain = { key: call.key, address: call.address, identity: state.runtime.identityKey }
 }
 
 /** Ends a call of {@link beginPlainTry}: its connection is kept if its answer came to its end. */

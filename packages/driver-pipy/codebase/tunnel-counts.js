@@ -11,7 +11,7 @@ var arrivals = {}
 
 /** Counts a tunnel that was `opened`, `refused` by its gateway, or `failed`, since the gateway gave no answer that can be read. */
 export function countTunnel(gateway, result) {
-  var counts = countsOf(tunnels, gateway.upstream.id, (id) => Boolean(state.world.upstreams[id]))
+  var counts = countsOf(tunnels, gateway.upstream.id, (id) => Boolean(state.runtime.upstreams[id]))
   addTo(counts.numbers, '",mode="' + gateway.mode + '",result="' + result, 1)
 }
 

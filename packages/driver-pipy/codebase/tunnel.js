@@ -28,14 +28,14 @@ export var openTunnel = pipeline(($) =>
           $.muxHTTP(() => $tunnel.own, { version: 2, maxIdle: 1 })
             .to(($) =>
               $.replaceData(writeRequest)
-                .pipe(() => state.world.gatewayClient)
+                .pipe(() => state.runtime.gatewayClient)
                 .handleData(() => void ($tunnel.hasSpoken = true)),
             )
             .handleMessageStart((start) => hear($tunnel, readAnswer(start.head))),
         ),
       socks5: ($) =>
         $.connectSOCKS(() => $tunnel.gateway.destination).to(($) =>
-          $.pipe(() => state.world.gatewayClient).handleData((data) => {
+          $.pipe(() => state.runtime.gatewayClient).handleData((data) => {
             $tunnel.hasSpoken = true
             if (!$tunnel.isHeard) hear($tunnel, readSocksAnswer($tunnel.socks, data.toArray()))
           }),
@@ -46,8 +46,8 @@ export var openTunnel = pipeline(($) =>
 )
 
 /** The template that speaks TLS with gateways. */
-export function gatewayTemplate(world) {
-  return meshClient(world, () => $tunnel.gateway.upstream.settings.tls, dial)
+export function gatewayTemplate(runtime) {
+  return meshClient(runtime, () => $tunnel.gateway.upstream.settings.tls, dial)
 }
 
 var dial = pipeline(($) =>
@@ -57,7 +57,7 @@ var dial = pipeline(($) =>
       var tunnel = $tunnel
       return {
         connectTimeout: tunnel.gateway.upstream.settings.connectTimeoutMs / 1000,
-        idleTimeout: silenceSeconds(state.world.config),
+        idleTimeout: silenceSeconds(state.runtime.config),
         onState: (outbound) => noteState(tunnel, outbound),
       }
     },

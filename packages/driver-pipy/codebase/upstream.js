@@ -40,7 +40,7 @@ var direct = pipeline(($) =>
       var upstream = $call.upstream
       return {
         connectTimeout: upstream.settings.connectTimeoutMs / 1000,
-        idleTimeout: silenceSeconds(state.world.config),
+        idleTimeout: silenceSeconds(state.runtime.config),
         onState: (outbound) => noteState(upstream, link, outbound),
       }
     },
@@ -64,10 +64,10 @@ var plain = pipeline(($) =>
     }),
 )
 
-/** The template that speaks TLS with the trust of a world. */
-export function clientTemplate(world) {
+/** The template that speaks TLS with the trust of a runtime. */
+export function clientTemplate(runtime) {
   return meshClient(
-    world,
+    runtime,
     () => $call.upstream.settings.tls,
     plain,
     (session) => {
@@ -93,18 +93,18 @@ function whenReady(link) {
   if (release) release()
 }
 
-/** Makes what speaks TLS to the servers outside the mesh of a world; what was made for the same servers and roots continues. */
-export function outsideTemplates(world, before) {
-  world.outside = {}
-  Object.values(world.upstreams).forEach((upstream) => {
+/** Makes what speaks TLS to the servers outside the mesh of a runtime; what was made for the same servers and roots continues. */
+export function outsideTemplates(runtime, before) {
+  runtime.outside = {}
+  Object.values(runtime.upstreams).forEach((upstream) => {
     upstream.outside = undefined
     var tls = upstream.settings.outsideTls
-    var outside = tls ? outsideTLS(world, tls) : undefined
+    var outside = tls ? outsideTLS(runtime, tls) : undefined
     if (!outside) return
     var old = before ? before.outside[outside.key] : undefined
     var options = outside.options
-    var template = world.outside[outside.key] || old || keepTemplate(pipeline(($) => $.connectTLS(options).to(plain)))
-    world.outside[outside.key] = template
+    var template = runtime.outside[outside.key] || old || keepTemplate(pipeline(($) => $.connectTLS(options).to(plain)))
+    runtime.outside[outside.key] = template
     upstream.outside = { template, identity: outside.identity }
   })
 }
@@ -112,7 +112,7 @@ export function outsideTemplates(world, before) {
 // What speaks to what is called: in plaintext only where nothing else was requested.
 function transport() {
   var settings = $call.upstream.settings
-  if (settings.tls) return state.world.client
+  if (settings.tls) return state.runtime.client
   if (settings.outsideTls) return $call.outside ? $call.outside.template : refuse
   return plain
 }
@@ -139,7 +139,7 @@ export var requestUpstream = pipeline(($) =>
       () => ({
         version: $call.upstream.settings.http2 ? 2 : 1,
         maxQueue: $call.capacity,
-        maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.world.config) : OUTSIDE_IDLE_SECONDS,
+        maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.runtime.config) : OUTSIDE_IDLE_SECONDS,
         maxHeaderSize,
       }),
     )
@@ -177,7 +177,7 @@ export var ordinaryUpstream = pipeline(($) =>
         if (answers) expectAnswer(answers, $call.method)
         return $call.slot
       },
-      () => ({ maxQueue: 1, maxIdle: meshIdleSeconds(state.world.config) }),
+      () => ({ maxQueue: 1, maxIdle: meshIdleSeconds(state.runtime.config) }),
     )
     .to(($) =>
       $.onStart((slot) => {
@@ -186,7 +186,7 @@ export var ordinaryUpstream = pipeline(($) =>
         expectAnswer($link.answers, $call.method)
       })
         .pipe(() => transport())
-        .replaceData((data) => readOrdinaryAnswer($link.answers, data, state.world.config))
+        .replaceData((data) => readOrdinaryAnswer($link.answers, data, state.runtime.config))
         .replaceStreamEnd((end) => endOrdinaryAnswer($link.answers, end)),
     ),
 )
@@ -213,7 +213,7 @@ export function pickEndpoint(call) {
     call.address = endpoint.address
   }
   if (isOwnAddress(call.address)) return false
-  var identity = state.world.identityKey
+  var identity = state.runtime.identityKey
   var upstream = call.upstream
   if (upstream.keysIdentity !== identity) {
     upstream.keysIdentity = identity

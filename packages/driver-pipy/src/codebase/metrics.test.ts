@@ -85,7 +85,7 @@ const store = { id: 'shop/store|80', settings: { tls: {} }, pool: { open: 3 } }
 describe('metrics', () => {
   beforeAll(() => {
     Object.assign(state, {
-      world: {
+      runtime: {
         config: { requestMetrics: true, workload: { namespace: 'shop', kind: 'Pod', name: 'client', instance: 'c-0' } },
         upstreams: { [store.id]: store },
         passthrough: { dialled: { pool: { open: 1 } }, named: { pool: { open: 1 } } },

@@ -52,7 +52,7 @@ interface Connection {
 /** A connection, and how often something was decided on a head. */
 function connection() {
   const conn = {} as Connection
-  const world = { ordinary: makeDecisions() as object }
+  const runtime = { ordinary: makeDecisions() as object }
   let decisions = 0
   const recordOf = (_conn: unknown, text: string): unknown => {
     decisions += 1
@@ -64,7 +64,7 @@ function connection() {
   return {
     conn,
     decided: () => decisions,
-    read: (bytes: string) => textOf(readOrdinary(conn, bytesOf(bytes), world, 'name', recordOf)),
+    read: (bytes: string) => textOf(readOrdinary(conn, bytesOf(bytes), runtime, 'name', recordOf)),
     answered: () => textOf(endOfMessage(conn.ordinary, new MessageEndStandIn())),
   }
 }

@@ -13,7 +13,7 @@ interface Rule {
   readonly wayOut?: object
 }
 
-const worldOf = (egress: boolean, rules: readonly Rule[], othersWay?: object) => ({
+const runtimeOf = (egress: boolean, rules: readonly Rule[], othersWay?: object) => ({
   config: {
     egress,
     outside: rules.map(({ ranges = [], hosts = [], shares = [{ upstream: 'up' }], ...rule }) => ({
@@ -30,8 +30,8 @@ const worldOf = (egress: boolean, rules: readonly Rule[], othersWay?: object) =>
 })
 
 const conn = (port: number, extra: object = {}) => ({ dialled: { address: '10.0.0.1', port }, ...extra })
-const kindOf = (world: object, connection: object): unknown => {
-  const { kind, rule, named } = destinationOf(world, connection) as {
+const kindOf = (runtime: object, connection: object): unknown => {
+  const { kind, rule, named } = destinationOf(runtime, connection) as {
     readonly kind: string
     readonly rule?: Rule
     readonly named?: string
@@ -51,17 +51,17 @@ describe('what takes a connection to the outside', () => {
   ]
 
   it('is the narrowest range, then the server name, then HTTP, then any', () => {
-    const world = worldOf(false, rules)
-    expect(kindOf(world, conn(25))).toBe('rule narrow')
-    expect(kindOf(world, conn(443))).toBe('unknown')
-    expect(kindOf(world, conn(443, { isTLS: true }))).toBe('named')
-    expect(kindOf(world, conn(443, hello('BANK.test')))).toBe('rule bank bank.test:443')
-    expect(kindOf(world, conn(443, hello('a.test')))).toBe('rule banks a.test:443')
-    expect(kindOf(world, conn(443, hello()))).toBe('close')
-    expect(kindOf(world, conn(443, { isTLS: false }))).toBe('rule any')
-    expect(kindOf(world, conn(80))).toBe('http')
-    expect(kindOf(world, conn(1))).toBe('close')
-    expect(kindOf(worldOf(true, rules), conn(1))).toBe('others')
+    const runtime = runtimeOf(false, rules)
+    expect(kindOf(runtime, conn(25))).toBe('rule narrow')
+    expect(kindOf(runtime, conn(443))).toBe('unknown')
+    expect(kindOf(runtime, conn(443, { isTLS: true }))).toBe('named')
+    expect(kindOf(runtime, conn(443, hello('BANK.test')))).toBe('rule bank bank.test:443')
+    expect(kindOf(runtime, conn(443, hello('a.test')))).toBe('rule banks a.test:443')
+    expect(kindOf(runtime, conn(443, hello()))).toBe('close')
+    expect(kindOf(runtime, conn(443, { isTLS: false }))).toBe('rule any')
+    expect(kindOf(runtime, conn(80))).toBe('http')
+    expect(kindOf(runtime, conn(1))).toBe('close')
+    expect(kindOf(runtimeOf(true, rules), conn(1))).toBe('others')
   })
 
   it('is what it was when the configuration has changed, or the connection ends', () => {
@@ -73,7 +73,7 @@ describe('what takes a connection to the outside', () => {
     const mail = { id: 'mail', port: 25, protocol: 'tcp' }
     const direct = { upstream: { id: 'up' } }
     const open = (rule: Partial<Rule> | undefined, call: object): boolean =>
-      isStillOpen(worldOf(true, rule === undefined ? [] : [{ ...mail, ...rule }]), conn(25), call) as boolean
+      isStillOpen(runtimeOf(true, rule === undefined ? [] : [{ ...mail, ...rule }]), conn(25), call) as boolean
     expect(open({}, direct)).toBe(true)
     expect(open({ id: 'other name' }, direct)).toBe(true)
     expect(open(undefined, direct)).toBe(false)
@@ -86,9 +86,9 @@ describe('what takes a connection to the outside', () => {
     expect(open({ wayOut: way('http2tunnel', 'east') }, { ...direct, gateway })).toBe(false)
     expect(open({}, { ...direct, gateway })).toBe(false)
     const passing = { upstream: { id: 'passthrough' } }
-    expect(isStillOpen(worldOf(true, []), conn(25), passing)).toBe(true)
-    expect(isStillOpen(worldOf(false, []), conn(25), passing)).toBe(false)
-    expect(isStillOpen(worldOf(true, [], way('socks5', 'east')), conn(25), passing)).toBe(false)
-    expect(isStillOpen(worldOf(true, [], way('socks5', 'east')), conn(25), { ...passing, gateway })).toBe(true)
+    expect(isStillOpen(runtimeOf(true, []), conn(25), passing)).toBe(true)
+    expect(isStillOpen(runtimeOf(false, []), conn(25), passing)).toBe(false)
+    expect(isStillOpen(runtimeOf(true, [], way('socks5', 'east')), conn(25), passing)).toBe(false)
+    expect(isStillOpen(runtimeOf(true, [], way('socks5', 'east')), conn(25), { ...passing, gateway })).toBe(true)
   })
 })
