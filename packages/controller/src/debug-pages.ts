@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { type DebugRequest, type DebugResponse, isOsmError, type MeshService } from '@osm-ts/driver-api'
 import {
   allKinds,
+  atOnce,
   type Authority,
   type CertificateManager,
   type CertificateProvider,
@@ -24,7 +25,7 @@ import {
 
 import type { EndpointsPlugins } from './endpoints-plugins.js'
 import type { RotationView } from './certificates/rotation-view.js'
-import { type DebugPage, jsonPage } from './debug-server.js'
+import { type DebugPage, jsonPage, largeJsonPage } from './debug-server.js'
 import { pushesPage } from './pushes-page.js'
 import { endpointsPage, servicesPage } from './services-page.js'
 
@@ -55,25 +56,25 @@ export interface DebugSources {
 
 /** The controller's own debug pages, and those of the drivers. */
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
+  const large = async (page: object = {}): Promise<DebugResponse> => largeJsonPage(page, sources.signal)
   const own: Readonly<Record<string, DebugPage>> = {
     '/debug/status': async () => {
       const report = await inTurns(sources.host.reportInSteps(), sources.signal)
-      return jsonPage(report === undefined ? {} : statusPage(report, sources.settled()))
+      return large(report === undefined ? {} : statusPage(report, sources.settled()))
     },
-    '/debug/participants': async () =>
-      jsonPage((await inTurns(participantsPage(sources.catalog), sources.signal)) ?? {}),
-    '/debug/policy': async (request) => policyPage(sources.catalog, request),
-    '/debug/problems': async () => jsonPage({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
+    '/debug/participants': async () => large(await inTurns(participantsPage(sources.catalog), sources.signal)),
+    '/debug/policy': async (request) => policyPage(sources, request),
+    '/debug/problems': async () => large({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
     '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
     '/debug/pushes': async (request) => pushesPage(sources.pushes.report(), request),
-    '/debug/certs': async () => jsonPage(certificatesPage(sources)),
+    '/debug/certs': async () => large(await inTurns(certificatesPage(sources), sources.signal)),
     '/debug/config': async () => jsonPage(withoutSecrets(sources.configurator.current())),
-    '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),
+    '/debug/namespaces': async () => large({ namespaces: sources.snapshot()?.namespaces() ?? [] }),
     '/debug/feature-flags': async () => jsonPage(sources.configurator.current().featureFlags),
-    '/debug/policies': async () => jsonPage(policiesPage(sources)),
-    '/debug/services': async (request) => servicesPage(sources.catalog, request),
+    '/debug/policies': async () => large(policiesPage(sources)),
+    '/debug/services': async (request) => servicesPage(sources, request),
     '/debug/endpoints': async (request) => endpointsPage(sources, request),
-    '/debug/objects': async () => jsonPage(objectsPage(sources.snapshot())),
+    '/debug/objects': async () => large(await inTurns(objectsPage(sources.snapshot()), sources.signal)),
     '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }
   // A driver cannot replace a page that the command line and osm-dashboard read.
@@ -81,7 +82,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
 }
 
 /** Every proxy that there should be, and how many of them are how far. */
-function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>, settled: boolean): unknown {
+function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>, settled: boolean): object {
   const count = (is: (status: ProxyStatus) => boolean): number => proxies.filter(is).length
   return {
     proxies,
@@ -131,7 +132,10 @@ function memberOf(catalog: MeshCatalog, commonName: string): readonly MeshServic
 }
 
 /** The policy of the proxy with a uuid; `identity`, as /debug/status has it, tells apart proxies of one uuid. */
-function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: DebugRequest): DebugResponse {
+async function policyPage(
+  { catalog, signal }: Pick<DebugSources, 'catalog' | 'signal'>,
+  { query: { uuid = '', identity } }: DebugRequest,
+): Promise<DebugResponse> {
   const found = catalog
     .listProxies()
     .filter((proxy) => proxy.startsWith(`${uuid}/`))
@@ -144,36 +148,45 @@ function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: De
     const identities = found.map(({ document }) => document.proxy.identity).join(', ')
     return jsonPage({ error: `several proxies have the uuid ${uuid}; add one of the identities: ${identities}` }, 400)
   }
-  return jsonPage({ ...policy.document, origins: policy.origins })
+  return largeJsonPage({ ...policy.document, origins: policy.origins }, signal)
 }
 
 /** Certificates without their keys: a certificate's own JSON form leaves them out. */
-function certificatesPage({
+function* certificatesPage({
   certificates,
   provider,
   workloadApiRoots,
   rotation,
   host,
   catalog,
-}: Pick<DebugSources, 'certificates' | 'provider' | 'workloadApiRoots' | 'rotation' | 'host' | 'catalog'>): unknown {
+}: Pick<
+  DebugSources,
+  'certificates' | 'provider' | 'workloadApiRoots' | 'rotation' | 'host' | 'catalog'
+>): Steps<object> {
+  const sidecars = rotation === undefined ? undefined : yield* connectedSidecarsInSteps(host, catalog)
+  const issued = certificates.listCertificates()
+  const signed = new Map<string, number>()
+  for (const { kind, issuingCA } of issued) {
+    if (kind !== 'root') signed.set(issuingCA.chain, (signed.get(issuingCA.chain) ?? 0) + 1)
+    yield
+  }
   return {
     provider: { name: provider.name, faults: provider.faults() },
-    ...(rotation === undefined ? {} : { rotation: rotationPage(rotation, { host, catalog }) }),
+    ...(rotation === undefined || sidecars === undefined ? {} : { rotation: rotationPage(rotation, sidecars) }),
     roots: (['control-plane', 'workload'] as const).map((authority) => ({
       authority,
       root: certificates.getRootCertificate(authority),
     })),
     trusted: (['control-plane', 'workload'] as const).flatMap((authority) =>
-      trustedRoots(certificates, authority, new Set(workloadApiRoots())),
+      trustedRoots(certificates, authority, new Set(workloadApiRoots()), signed),
     ),
-    certificates: certificates.listCertificates(),
+    certificates: issued,
   }
 }
 
 /** How far a change of the provider is on this controller. */
-function rotationPage(rotation: RotationView, { host, catalog }: Pick<DebugSources, 'host' | 'catalog'>): unknown {
+function rotationPage(rotation: RotationView, { count, unconfirmed }: ConnectedSidecars): unknown {
   const { signs, next, confirmed } = rotation.trustState()
-  const { count, unconfirmed } = connectedSidecars(host, catalog)
   return {
     signs,
     ...(next !== undefined && { next }),
@@ -188,9 +201,9 @@ function trustedRoots(
   certificates: DebugSources['certificates'],
   authority: Authority,
   workloadApi: ReadonlySet<string>,
+  signed: ReadonlyMap<string, number>,
 ): readonly object[] {
   const signing = certificates.getRootCertificate(authority).chain
-  const issued = certificates.listCertificates()
   return certificates.trustBundle(authority).map((pem) => {
     const { subject, fingerprint256, validTo } = new X509Certificate(pem)
     return {
@@ -200,12 +213,12 @@ function trustedRoots(
       expires: new Date(validTo).toISOString(),
       signs: pem === signing,
       ...(authority === 'workload' && pem !== signing && workloadApi.has(pem) ? { source: 'workload-api' } : {}),
-      certificates: issued.filter(({ kind, issuingCA }) => kind !== 'root' && issuingCA.chain === pem).length,
+      certificates: signed.get(pem) ?? 0,
     }
   })
 }
 
-function policiesPage({ catalog, snapshot: current }: Pick<DebugSources, 'catalog' | 'snapshot'>): unknown {
+function policiesPage({ catalog, snapshot: current }: Pick<DebugSources, 'catalog' | 'snapshot'>): object {
   const snapshot = current()
   const { trafficTargets, weightedServices, serviceAccounts } = catalog.listSMIPolicies()
   const kinds = [
@@ -237,21 +250,29 @@ function policiesPage({ catalog, snapshot: current }: Pick<DebugSources, 'catalo
 }
 
 /** Which objects were read, and of which generation: what tells whether a change has arrived. Objects themselves may hold what is no one's business. */
-function objectsPage(snapshot: Snapshot | undefined): unknown {
-  const objects = allKinds().flatMap((kind): readonly MeshObject[] => snapshot?.list(kind) ?? [])
-  return {
-    objects: objects.map((object) => ({ ...objectRef(object), generation: object.metadata.generation })),
-  }
+function* objectsPage(snapshot: Snapshot | undefined): Steps<object> {
+  const objects: object[] = []
+  for (const kind of allKinds())
+    for (const object of (snapshot?.list(kind) ?? []) as readonly MeshObject[]) {
+      objects.push({ ...objectRef(object), generation: object.metadata.generation })
+      yield
+    }
+  return { objects }
 }
 
 /** The sidecars of this replica, and those that have not confirmed their configuration: all of them while policies are being computed. */
-export function connectedSidecars(
-  host: Pick<DriverHost, 'report'>,
-  { settled }: Pick<MeshCatalog, 'settled'>,
-): ConnectedSidecars {
-  const connected = host.report().proxies.filter((proxy) => proxy.connected)
+export function connectedSidecars(...sources: Parameters<typeof connectedSidecarsInSteps>): ConnectedSidecars {
+  return atOnce(connectedSidecarsInSteps(...sources))
+}
+
+function* connectedSidecarsInSteps(
+  host: Pick<DriverHost, 'reportInSteps'>,
+  catalog: Pick<MeshCatalog, 'settled'>,
+): Steps<ConnectedSidecars> {
+  const { proxies } = yield* host.reportInSteps()
+  const connected = proxies.filter((proxy) => proxy.connected)
   return {
     count: connected.length,
-    unconfirmed: connected.filter(({ state }) => !settled || state !== 'applied').map(({ name }) => name),
+    unconfirmed: connected.filter(({ state }) => !catalog.settled || state !== 'applied').map(({ name }) => name),
   }
 }

@@ -109,6 +109,26 @@ describe('the debug pages', () => {
     },
     listEndpoints: () => slowly({ endpoints: [], changed: true }),
   }
+  const issued = Array.from({ length: 200 }, (_, at) => ({
+    kind: 'service',
+    issuingCA: { chain: 'root' },
+    toJSON: () => {
+      const until = performance.now() + 0.5
+      while (performance.now() < until);
+      return { commonName: `a${at}` }
+    },
+  }))
+  const certificates = {
+    listCertificates: () => issued,
+    getRootCertificate: () => ({ chain: 'root' }),
+    trustBundle: () => [],
+  }
+  const others = {
+    certificates,
+    provider: { name: 'file', faults: () => [] },
+    workloadApiRoots: () => [],
+    rotation: undefined,
+  }
   const host = { debugHandlers: new Map(), reportInSteps: () => slowly({ proxies: [], refused: [] }) }
 
   it.each([
@@ -122,11 +142,12 @@ describe('the debug pages', () => {
     ],
     ['/debug/status', expect.objectContaining({ proxies: [], refused: [], settled: true })],
     ['/debug/endpoints', { endpoints: [], changed: true }],
+    ['/debug/certs', expect.objectContaining({ certificates: issued.map((_, at) => ({ commonName: `a${at}` })) })],
   ])('lets others have their turn while %s is made of a large mesh', async (path, page) => {
     let turns = 0
     const { signal } = new AbortController()
     // Nothing else is read for these pages.
-    const pages = debugPages({ host, catalog, signal, settled: () => true } as unknown as DebugSources)
+    const pages = debugPages({ ...others, host, catalog, signal, settled: () => true } as unknown as DebugSources)
     const counting = setInterval(() => (turns += 1), 1)
     const answer = await pages.get(path)?.({ path, query: { account: 'shop/buyer' } })
     clearInterval(counting)

@@ -1,6 +1,7 @@
-import type { LoopWatch } from '@osm-ts/core'
+import { inTurns, type LoopWatch } from '@osm-ts/core'
 import { pageServer, refuseElsewhere, requireOwnHost } from '@osm-ts/program'
 import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
+import { jsonInSteps } from '@osm-ts/driver-api/toolkit'
 import type { FastifyInstance } from 'fastify'
 
 /** A page of the debug server. */
@@ -12,6 +13,7 @@ const dataHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'x-content-type-options': 'nosniff',
 }
+const JSON_TYPE = 'application/json; charset=utf-8'
 /** Statuses below announce another answer, which would never come. */
 const FIRST_FINAL_STATUS = 200
 
@@ -47,9 +49,15 @@ export function debugServer(
   return app
 }
 
-/** A JSON answer of a debug page. */
+/** A JSON answer of a debug page whose size does not grow with the mesh. */
 export function jsonPage(value: unknown, status = 200): DebugResponse {
-  return { status, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` }
+  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(value)}\n` }
+}
+
+/** A JSON answer whose text is made in turns of the event loop: that of a large mesh is megabytes. `{}` once the signal aborts. */
+export async function largeJsonPage(value: unknown, signal: AbortSignal): Promise<DebugResponse> {
+  const body = (await inTurns(jsonInSteps(value), signal)) ?? '{}'
+  return { status: 200, contentType: JSON_TYPE, body: `${body}\n` }
 }
 
 /** A query as pages take it: repeated parameters count once, the first time. */

@@ -8,24 +8,27 @@ import {
   type ServiceReport,
 } from '@osm-ts/core'
 
-import { jsonPage } from './debug-server.js'
+import { jsonPage, largeJsonPage } from './debug-server.js'
 import type { EndpointsPlugins } from './endpoints-plugins.js'
 
 /** All services, or with `?service=<namespace>/<name>` what the mesh says of one. */
-export function servicesPage(catalog: MeshCatalog, { query: { service: name } }: DebugRequest): DebugResponse {
+export async function servicesPage(
+  { catalog, signal }: Pick<EndpointsSources, 'catalog' | 'signal'>,
+  { query: { service: name } }: DebugRequest,
+): Promise<DebugResponse> {
   const spec = catalog.getSMISpec()
   const topology = spec.topology()
   if (name === undefined) {
     const inPolicy = new Set<string>(topology.listServices())
     const services = spec.listServices().map(({ metadata: { namespace, name: own } }) => ({ namespace, name: own }))
-    return jsonPage({
-      services: services.map((service) => ({ ...service, inPolicy: inPolicy.has(textOf(service)) })),
-    })
+    const rows = services.map((service) => ({ ...service, inPolicy: inPolicy.has(textOf(service)) }))
+    return largeJsonPage({ services: rows }, signal)
   }
   const { service, exists } = topology.getService(name as ServiceName) // another form finds nothing
   if (!exists || service === undefined)
     return jsonPage({ error: `the mesh has no Service ${JSON.stringify(name)}; /debug/services lists them` }, 404)
-  return jsonPage(reportOf(catalog, { namespace: service.metadata.namespace, name: service.metadata.name }))
+  const { metadata } = service
+  return largeJsonPage(reportOf(catalog, { namespace: metadata.namespace, name: metadata.name }), signal)
 }
 
 /** What {@link endpointsPage} reads. */
@@ -45,7 +48,7 @@ export async function endpointsPage(
     return jsonPage({ providers: catalog.listEndpointsProviders().map(({ id }) => states.get(id) ?? { id }) })
   }
   const [namespace = '', name = ''] = account.split('/')
-  return jsonPage((await inTurns(catalog.listEndpoints({ namespace, name }), signal)) ?? {})
+  return largeJsonPage((await inTurns(catalog.listEndpoints({ namespace, name }), signal)) ?? {}, signal)
 }
 
 function reportOf(catalog: MeshCatalog, service: MeshService): ServiceReport {

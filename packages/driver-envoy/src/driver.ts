@@ -49,7 +49,7 @@ async function start(context: ControllerContext): Promise<StartedDriver> {
   })
   try {
     await server.start()
-    new DebugPages(server.streams).register(context.debugHandlers)
+    new DebugPages(server.streams, context.signal).register(context.debugHandlers)
     return await serveHealth('xDS server', context.proxyServerAddress, server, context.signal)
   } catch (error) {
     await server.close()

@@ -47,7 +47,7 @@ async function start(context: ControllerContext, { readCodebase, make }: PipyDri
   const server = new RepoServer(context, { codebase: await readCodebase(), make })
   try {
     await server.start()
-    new DebugPages(server).register(context.debugHandlers)
+    new DebugPages(server, context.signal).register(context.debugHandlers)
     return await serveHealth('repo server', context.proxyServerAddress, server, context.signal)
   } catch (error) {
     await server.close()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { FairTurns, WorkGivenUp } from './fair-turns.js'
-import type { Steps } from './in-turns.js'
+import type { Steps } from '@osm-ts/driver-api/toolkit'
 
 /** A clock that only work moves. */
 class WorkClock {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import type { Steps } from './in-turns.js'
+import type { Steps } from '@osm-ts/driver-api/toolkit'
 
 /** How {@link FairTurns} divides time. */
 export interface FairTurnsOptions {

@@ -1,5 +1,6 @@
 import type { Registry } from '@bufbuild/protobuf'
 import type { DebugHandlers, DebugRequest, DebugResponse } from '@osm-ts/driver-api'
+import { listPage, type Steps } from '@osm-ts/driver-api/toolkit'
 
 import { messageRegistry } from '../resources/message-registry.js'
 import { resourceJson } from '../resources/resource-json.js'
@@ -10,66 +11,72 @@ const translatedTypes: readonly TranslatedType[] = ['cluster', 'endpoints', 'lis
 
 /**
  * Debug pages of the driver: `/debug/proxy` lists the proxies of this replica (`?uuid=` shows one, `&cfg` its resources, `&identity=` tells
- * apart proxies of one uuid), `/debug/xds` the last responses of each. Resources come from policy, which holds no secret; secrets are on no page.
+ * apart proxies of one uuid, `?namespace=` shows those of a namespace), `/debug/xds` the last responses of each. Resources come from policy, which holds
+ * no secret; secrets are on no page. Pages are bounded and made in turns: there may be ten thousand streams, and a stream may have megabytes of resources.
  */
 export class DebugPages {
   readonly #streams: StreamRegistry
+  readonly #signal: AbortSignal
   #registry: Registry | undefined
 
-  constructor(streams: StreamRegistry) {
+  /** @param signal - ends the making of pages */
+  constructor(streams: StreamRegistry, signal: AbortSignal) {
     this.#streams = streams
+    this.#signal = signal
   }
 
   register(handlers: DebugHandlers): void {
-    handlers.register('/debug/proxy', async (request) => this.#proxy(request))
-    handlers.register('/debug/xds', async (request) => this.#responses(request))
+    handlers.register('/debug/proxy', async ({ query }) => {
+      const { uuid, cfg } = query
+      if (cfg === undefined) return this.#list(query, justDescribe)
+      return uuid === undefined
+        ? refusal(400, 'cfg needs the uuid of a proxy')
+        : this.#list(query, (stream) => this.#dump(stream))
+    })
+    handlers.register('/debug/xds', async ({ query }) => this.#list(query, responses))
   }
 
-  #proxy({ query }: DebugRequest): DebugResponse {
-    const { uuid, identity, cfg } = query
-    const streams = this.#find(uuid, identity)
-    if (streams === undefined) return unknownProxy(uuid)
-    if (cfg !== undefined && uuid === undefined) return json(400, { error: 'cfg needs the uuid of a proxy' })
-    return json(
-      200,
-      streams.map((stream) => ({ ...describe(stream), ...(cfg !== undefined && this.#dump(stream)) })),
-    )
-  }
-
-  #responses({ query: { uuid, identity } }: DebugRequest): DebugResponse {
-    const streams = this.#find(uuid, identity)
-    if (streams === undefined) return unknownProxy(uuid)
-    return json(
-      200,
-      streams.map(({ session }) => ({
-        uuid: session.proxy.uuid,
-        identity: session.proxy.identity,
-        types: Object.fromEntries(session.history.entries()),
-      })),
-    )
-  }
-
-  /** Undefined if a proxy is requested that is not here. */
-  #find(uuid: string | undefined, identity: string | undefined): readonly LiveStream[] | undefined {
-    const streams = [...this.#streams].filter(
+  async #list(query: DebugRequest['query'], show: (stream: LiveStream) => Steps<unknown>): Promise<DebugResponse> {
+    const { uuid, identity, namespace } = query
+    const items = [...this.#streams].filter(
       ({ session: { proxy } }) =>
-        (uuid === undefined || proxy.uuid === uuid) && (identity === undefined || proxy.identity === identity),
+        (uuid === undefined || proxy.uuid === uuid) &&
+        (identity === undefined || proxy.identity === identity) &&
+        (namespace === undefined || proxy.namespace === namespace),
     )
-    return uuid !== undefined && streams.length === 0 ? undefined : streams
+    if (uuid !== undefined && items.length === 0) return refusal(404, `no proxy ${uuid} is connected here`)
+    const filters = ['namespace', 'uuid', 'identity']
+    return listPage({ items, noun: 'proxies', describe: show, query, filters, signal: this.#signal })
   }
 
-  #dump({ session: { resources } }: LiveStream): Readonly<Record<string, unknown>> {
+  *#dump(stream: LiveStream): Steps<unknown> {
     const registry = (this.#registry ??= messageRegistry())
-    const dump = translatedTypes.map((type) => [
-      type,
-      [...(resources?.types[type] ?? [])].map((resource) => ({
-        version: resource.version,
-        sources: resource.sources.map(({ kind, id }) => `${kind} ${id}`),
-        resource: resourceJson(type, resource, registry),
-      })),
-    ])
-    return { resources: Object.fromEntries(dump) as unknown }
+    const dump: (readonly [TranslatedType, readonly unknown[]])[] = []
+    for (const type of translatedTypes) {
+      const shown: unknown[] = []
+      dump.push([type, shown])
+      for (const resource of stream.session.resources?.types[type] ?? []) {
+        shown.push({
+          version: resource.version,
+          sources: resource.sources.map(({ kind, id }) => `${kind} ${id}`),
+          resource: resourceJson(type, resource, registry),
+        })
+        yield
+      }
+    }
+    return { ...describe(stream), resources: Object.fromEntries(dump) }
   }
+}
+
+function* justDescribe(stream: LiveStream): Steps<unknown> {
+  yield
+  return describe(stream)
+}
+
+function* responses({ session }: LiveStream): Steps<unknown> {
+  yield
+  const { uuid, identity } = session.proxy
+  return { uuid, identity, types: Object.fromEntries(session.history.entries()) }
 }
 
 function describe({ session }: LiveStream): Readonly<Record<string, unknown>> {
@@ -87,10 +94,6 @@ function describe({ session }: LiveStream): Readonly<Record<string, unknown>> {
   }
 }
 
-function unknownProxy(uuid: string | undefined): DebugResponse {
-  return json(404, { error: `no proxy ${uuid ?? ''} is connected here` })
-}
-
-function json(status: number, value: unknown): DebugResponse {
-  return { status, contentType: 'application/json', body: `${JSON.stringify(value, undefined, 2)}\n` }
+function refusal(status: number, error: string): DebugResponse {
+  return { status, contentType: 'application/json', body: `${JSON.stringify({ error })}\n` }
 }

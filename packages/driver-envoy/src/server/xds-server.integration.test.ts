@@ -43,7 +43,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
     const { context, close } = await places[place]()
     closeContext = close
     server = new XdsServer(context, { ...ports })
-    new DebugPages(server.streams).register(context.debugHandlers)
+    new DebugPages(server.streams, context.signal).register(context.debugHandlers)
     await server.start()
     clients = []
   })
