@@ -218,6 +218,7 @@ export class EndpointsPlugins {
         if (provider.publish(answer)) answers?.put(name, provider.inForce())
       },
       fail: (reason) => provider.fail(reason),
+      ended: (reason) => provider.ended(reason),
       recover: () => provider.recover(),
       reportStatus: (ref, status) => provider.reportStatus(ref, status),
       countCall: (operation, outcome) => {

@@ -40,7 +40,10 @@ describe('the DNS provider', () => {
     isBroken = false
     end = new AbortController()
     server = createSocket('udp4')
-    server.on('message', (query, from) => server.send(respond(query), from.port, from.address))
+    server.on('message', (query, from) => {
+      // No server answers for this name.
+      if (!query.includes('mute')) server.send(respond(query), from.port, from.address)
+    })
     await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
   })
   afterEach(() => {
@@ -75,7 +78,7 @@ describe('the DNS provider', () => {
     return Buffer.concat([head, query.subarray(12, at + 5), ...(isBroken ? [] : answered)])
   }
 
-  async function start(service: JsonObject): Promise<void> {
+  async function start(...services: readonly JsonObject[]): Promise<void> {
     const silent = () => undefined
     const context: ProviderContext = {
       contractVersion: 1,
@@ -83,7 +86,12 @@ describe('the DNS provider', () => {
         servers: [`127.0.0.1:${server.address().port}`],
         minTtlSeconds: 1,
         maxTtlSeconds: 1,
-        services: [{ service: { namespace: 'shop', name: 'store' }, serviceAccount: 'store', sidecar: {}, ...service }],
+        services: services.map((service) => ({
+          service: { namespace: 'shop', name: 'store' },
+          serviceAccount: 'store',
+          sidecar: {},
+          ...service,
+        })),
       },
       signal: end.signal,
       log: { debug: silent, info: silent, warn: silent, error: silent },
@@ -129,6 +137,32 @@ describe('the DNS provider', () => {
       ['198.51.100.1', [{ name: 'main', port: 8443 }], 30],
       ['198.51.100.2', [{ name: 'main', port: 9443 }], 1],
     ])
+  })
+
+  it('publishes nothing before each name was resolved, or for four seconds', async () => {
+    records.set('db.example.com', [a('198.51.100.1')])
+    const other = { namespace: 'shop', name: 'other' }
+    await start({ host: 'db.example.com' }, { service: other, host: 'mute.example.com' })
+    await next()
+    expect(
+      answers[0]?.services.map(({ service, instances, stale }) => [service.name, instances.length, stale]),
+    ).toEqual([
+      ['store', 1, undefined],
+      ['other', 0, 'mute.example.com has not been resolved yet'],
+    ])
+  })
+
+  it('joins the records of all names of a service', async () => {
+    records.set('one.example.com', [a('198.51.100.1')])
+    records.set('two.example.com', [a('198.51.100.2'), a('198.51.100.1')])
+    await start({ host: 'one.example.com' }, { host: 'two.example.com' })
+    const addresses = async () => (await next())?.instances.map((it) => it.addresses[0]).sort()
+    await expect(addresses()).resolves.toEqual(['198.51.100.1', '198.51.100.2'])
+    await expect(addresses()).resolves.toEqual(['198.51.100.1', '198.51.100.2'])
+    isBroken = true
+    let found = await next()
+    while (found?.stale !== 'one.example.com cannot be resolved: ESERVFAIL') found = await next()
+    expect(found.instances.map(({ id }) => id)).toEqual(['198.51.100.1', '198.51.100.2'])
   })
 
   it('keeps the last records, as stale, while the server fails', async () => {

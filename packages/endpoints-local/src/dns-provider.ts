@@ -13,6 +13,8 @@ import {
 const MAX_RECORDS = 1_000
 const QUERY_TIMEOUT_MS = 3_000
 const QUERY_TRIES = 2
+/** A controller that starts waits a little longer for the first answer. */
+const FIRST_ANSWER_MS = 4_000
 /** Names of SRV targets that are resolved at once. */
 const CONCURRENCY = 8
 /** These say that there are no such records. Every other error says that nothing is known. */
@@ -66,7 +68,7 @@ export const dnsProvider: EndpointsPlugin = {
     const settings = context.settings as unknown as DnsSettings
     const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
     if (settings.servers !== undefined) resolver.setServers(settings.servers)
-    const table = new AnswerTable(context)
+    const table = new AnswerTable(settings.services, context)
     const stopped = Promise.all(settings.services.map((query) => follow(query, settings, resolver, table, context)))
     context.signal.addEventListener('abort', () => resolver.cancel(), { once: true })
     return { stopped: stopped.then(() => undefined) }
@@ -99,29 +101,67 @@ interface Resolved {
   readonly ttlSeconds: number
 }
 
-/** The newest instances of every service, published as one answer once each was resolved or failed. */
+/** What is known of a name. */
+interface Found {
+  readonly instances: readonly Instance[]
+  /** Why nothing newer is known. */
+  readonly stale?: string
+}
+
+/**
+ * The newest instances of every service, with those of all names that are configured for it. The first answer waits until each name was resolved or
+ * failed, or for {@link FIRST_ANSWER_MS}: it replaces that of an earlier process. A name that was not resolved by then makes its service stale.
+ */
 class AnswerTable {
   readonly #context: ProviderContext
-  readonly #found = new Map<string, ServiceInstances>()
+  readonly #queries: readonly DnsQuery[]
+  readonly #found = new Map<DnsQuery, Found>()
+  #isPublished = false
 
-  constructor(context: ProviderContext) {
+  constructor(queries: readonly DnsQuery[], context: ProviderContext) {
+    this.#queries = queries
     this.#context = context
+    const late = setTimeout(() => this.#publish(), FIRST_ANSWER_MS)
+    context.signal.addEventListener('abort', () => clearTimeout(late), { once: true })
   }
 
-  resolved(service: ServiceName, instances: readonly Instance[]): void {
-    this.#found.set(keyOf(service), { service, instances })
-    this.#publish()
+  resolved(query: DnsQuery, instances: readonly Instance[]): void {
+    this.#set(query, { instances })
   }
 
-  failed(service: ServiceName, reason: string): void {
-    const last = this.#found.get(keyOf(service))
-    this.#found.set(keyOf(service), { service, instances: last?.instances ?? [], stale: reason })
-    this.#publish()
+  failed(query: DnsQuery, stale: string): void {
+    this.#set(query, { instances: this.#found.get(query)?.instances ?? [], stale })
+  }
+
+  #set(query: DnsQuery, found: Found): void {
+    this.#found.set(query, found)
+    if (this.#isPublished || this.#found.size === this.#queries.length) this.#publish()
   }
 
   #publish(): void {
-    this.#context.publish({ services: [...this.#found.values()] })
+    this.#isPublished = true
+    const services = new Map<string, ServiceInstances>()
+    for (const query of this.#queries) {
+      const { service } = query
+      const { instances, stale } = this.#found.get(query) ?? {
+        instances: [],
+        stale: `${nameOf(query)} has not been resolved yet`,
+      }
+      const other = services.get(keyOf(service))
+      const reason = other?.stale ?? stale
+      services.set(keyOf(service), {
+        service,
+        instances: other === undefined ? instances : withoutTwins([...other.instances, ...instances]),
+        ...(reason !== undefined && { stale: reason }),
+      })
+    }
+    this.#context.publish({ services: [...services.values()] })
   }
+}
+
+/** Two names may have one address. */
+function withoutTwins(instances: readonly Instance[]): readonly Instance[] {
+  return [...new Map(instances.toReversed().map((instance) => [instance.id, instance])).values()].toReversed()
 }
 
 async function follow(
@@ -137,13 +177,13 @@ async function follow(
     try {
       const resolved = await resolve(query, resolver, maxTtlSeconds)
       context.countCall('resolve', 'ok')
-      table.resolved(query.service, resolved.instances)
+      table.resolved(query, resolved.instances)
       ttlSeconds = Math.min(Math.max(resolved.ttlSeconds, minTtlSeconds), Math.max(minTtlSeconds, maxTtlSeconds))
     } catch (error) {
       context.countCall('resolve', 'failed')
-      const reason = `${query.srv ?? query.host ?? ''} cannot be resolved: ${codeOf(error)}`
+      const reason = `${nameOf(query)} cannot be resolved: ${codeOf(error)}`
       context.log.warn(reason)
-      table.failed(query.service, reason)
+      table.failed(query, reason)
     }
     await sleep(ttlSeconds * 1_000, undefined, { signal }).catch(() => undefined)
   }
@@ -220,6 +260,10 @@ async function orAbsent<T>(records: Promise<readonly T[]>): Promise<readonly T[]
 
 function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : String(error)
+}
+
+function nameOf({ srv, host = '' }: DnsQuery): string {
+  return srv ?? host
 }
 
 function keyOf({ namespace, name }: ServiceName): string {

@@ -99,6 +99,15 @@ describe('Poller', () => {
     await host.until('another wait', () => clock.waits.length > count)
   }
 
+  it('asks for the first selector of every namespace before the second of any', async () => {
+    const keys = Array.from({ length: 20 }, (_, at) => `k${at}`)
+    const other = customResource('Machines', 'web', { service: 'web', keys: ['a', 'b'] }, { namespace: 'zoo' })
+    host.setObjects(object('web', ...keys), object('more', ...keys.map((key) => `${key}x`)), other)
+    await start()
+    expect(asked).toHaveLength(42)
+    expect(asked.slice(0, 4)).toEqual(['k0', 'a', 'k1', 'b'])
+  })
+
   it('asks once for equal selectors and joins the machines of objects that name one service', async () => {
     const second = customResource('Machines', 'more', { service: 'web', serviceAccount: 'other', keys: ['a', 'b'] })
     host.setObjects(object('web', 'a'), second)

@@ -2,10 +2,10 @@ import type { CustomResource, ProviderContext } from '@osm-ts/endpoints-api'
 
 import type { CallMeter } from './call-meter.js'
 import type { Clock } from './clock.js'
-import { isRefused, type Cloud, type Selector } from './cloud.js'
+import type { Cloud, Selector } from './cloud.js'
 import { answerOf, type Outcome } from './answer-of.js'
 import { ResolveFailure } from './resolve-failure.js'
-import { limitSelectors, type ReadResource } from './read-resources.js'
+import { limitSelectors, type ReadResource, selectorsInTurn } from './read-resources.js'
 import { statusOf } from './status-of.js'
 
 /** How often a provider asks. */
@@ -105,12 +105,10 @@ export class Poller<S> {
   }
 
   #dueSelectors(objects: readonly ReadResource<S>[], onlyNew: boolean): readonly Selector<S>[] {
-    const selectors = new Map<string, Selector<S>>()
-    for (const object of objects) {
-      for (const selector of object.selectors) if (!isRefused(selector)) selectors.set(selector.key, selector)
-    }
-    this.#outcomes = new Map([...this.#outcomes].filter(([key]) => selectors.has(key)))
-    return [...selectors.values()].filter(({ key }) => !onlyNew || !this.#outcomes.has(key))
+    const selectors = selectorsInTurn(objects)
+    const keys = new Set(selectors.map(({ key }) => key))
+    this.#outcomes = new Map([...this.#outcomes].filter(([key]) => keys.has(key)))
+    return selectors.filter(({ key }) => !onlyNew || !this.#outcomes.has(key))
   }
 
   async #resolveAll(due: readonly Selector<S>[]): Promise<void> {

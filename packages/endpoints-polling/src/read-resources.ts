@@ -26,3 +26,19 @@ export function limitSelectors<S>(objects: readonly ReadResource<S>[]): readonly
     }),
   }))
 }
+
+/** The selectors that may be resolved, each once: the first of every namespace before the second of any, so that no tenant has another wait for all its calls. */
+export function selectorsInTurn<S>(objects: readonly ReadResource<S>[]): readonly Selector<S>[] {
+  const queues = new Map<string, Selector<S>[]>()
+  for (const { resource, selectors } of objects) {
+    const queue = queues.get(resource.namespace) ?? []
+    queues.set(resource.namespace, queue)
+    for (const selector of selectors) if (!isRefused(selector)) queue.push(selector)
+  }
+  const found = new Map<string, Selector<S>>()
+  const longest = Math.max(0, ...[...queues.values()].map(({ length }) => length))
+  for (let turn = 0; turn < longest; turn += 1)
+    for (const { [turn]: selector } of queues.values())
+      if (selector !== undefined && !found.has(selector.key)) found.set(selector.key, selector)
+  return [...found.values()]
+}

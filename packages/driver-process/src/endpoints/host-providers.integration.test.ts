@@ -41,6 +41,7 @@ describe('hostProviders', () => {
       sink: () => ({
         publish: (answer) => note('published', answer),
         fail: (reason) => note('failed', reason),
+        ended: (reason) => note('failed', reason),
         recover: () => note('recovered', null),
         countCall: (operation, outcome) => note('called', [operation, outcome]),
         reportStatus: ({ name }, status) => note('status', [name, status?.instances ?? null]),

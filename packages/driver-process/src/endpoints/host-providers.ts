@@ -58,7 +58,7 @@ async function keepRunning(
     } catch (error) {
       if (signal.aborted) return
       const reason = errorMessage(error)
-      sink.fail(reason)
+      sink.ended(reason)
       logger.error({ provider: entry.name, reason }, 'an endpoints provider failed')
     }
     if (performance.now() - startedAt > STABLE_MS) failures = 1

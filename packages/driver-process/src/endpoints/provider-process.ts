@@ -21,6 +21,8 @@ export interface ProviderSink {
   publish(answer: unknown): void
   /** The provider fails. */
   fail(reason: string): void
+  /** The process of the provider has ended. What is published next is of another one. */
+  ended(reason: string): void
   /** The provider works again. */
   recover(): void
   countCall(operation: string, outcome: CallOutcome): void

@@ -19,9 +19,9 @@ const MAX_SERVICES = 1_000
 /** Services that an answer may list. Where more are listed than are used, each namespace gets a fair share. */
 const MAX_LISTED = 10_000
 /** Instances of one service. */
-const MAX_INSTANCES_OF_SERVICE = 1_000
+export const MAX_INSTANCES_OF_SERVICE = 1_000
 /** Instances of all services of a provider. */
-const MAX_INSTANCES = 10_000
+export const MAX_INSTANCES = 10_000
 /** Faults of one answer that are kept, of each namespace and in all. */
 const MAX_FAULTS = 100
 const MAX_FAULTS_IN_ALL = 10_000

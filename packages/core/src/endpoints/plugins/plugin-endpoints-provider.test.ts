@@ -154,6 +154,41 @@ describe('an endpoints provider of a plug-in', () => {
     expect(addresses()).toEqual([])
   })
 
+  it('keeps its instances when its process starts again and cannot find their service', () => {
+    const { provider, publish, addresses } = setUp()
+    publish(instance('a'), instance('b', { addresses: ['198.51.100.2'] }))
+    const before = addresses()
+    provider.ended('it was killed')
+    const partly = { service: store, instances: [instance('b', { addresses: ['198.51.100.2'] })] }
+    provider.publish({ services: [{ ...partly, stale: 'the API does not answer' }] })
+    expect(addresses()).toEqual(before)
+    expect(provider.listEndpointsForService(store).state).toBe('stale')
+    provider.publish({ services: [partly] })
+    expect(addresses()).toEqual(before.filter((line) => line.startsWith('198.51.100.2')))
+    expect(provider.listEndpointsForService(store).state).toBe('known')
+    provider.publish({ services: [{ service: store, instances: [], stale: 'the API fails' }] })
+    expect(addresses()).toEqual([])
+  })
+
+  it('has no more instances of a service after a restart than a service may have', () => {
+    const { provider } = setUp()
+    const many = (prefix: string) => Array.from({ length: 1_000 }, (_, at) => instance(`${prefix}${at}`))
+    provider.publish({ services: [{ service: store, instances: many('a') }] })
+    provider.ended('it was killed')
+    provider.publish({ services: [{ service: store, instances: many('b'), stale: 'the API does not answer' }] })
+    expect(provider.state().instances).toBe(1_000)
+  })
+
+  it('announces every service when it works again', () => {
+    const { provider, publish, heard } = setUp()
+    publish(instance('a'))
+    provider.fail('the API is down')
+    heard.length = 0
+    publish(instance('a'))
+    expect(provider.listEndpointsForService(store).state).toBe('known')
+    expect(heard).toMatchObject([{ services: [store] }])
+  })
+
   it('keeps nothing of an invalid answer from before a restart', () => {
     const { provider, addresses } = setUp()
     provider.restore('text')

@@ -17,7 +17,14 @@ import {
   type EndpointsProvider,
 } from '../endpoint.js'
 import type { AddressRules } from './address-rules.js'
-import { checkAnswer, type AnswerFault, type CheckedInstance, type CheckedService } from './check-answer.js'
+import {
+  checkAnswer,
+  MAX_INSTANCES,
+  MAX_INSTANCES_OF_SERVICE,
+  type AnswerFault,
+  type CheckedInstance,
+  type CheckedService,
+} from './check-answer.js'
 import { resourceKey } from './provider-resources.js'
 import { checkedStatus } from './checked-status.js'
 import { ServiceAddresses } from './service-addresses.js'
@@ -88,11 +95,11 @@ export class PluginEndpointsProvider implements EndpointsProvider {
       return false
     }
     const before = this.#services
-    const wasRestored = this.#restored.size > 0
+    const wasStale = this.#restored.size > 0 || this.#failure !== undefined
     this.#services = this.#withRestored(answer.services)
     this.#failure = undefined
     this.#publishedAt = this.#options.now()
-    const changed = wasRestored
+    const changed = wasStale
       ? [...before.values(), ...this.#services.values()]
       : changedServices(before, this.#services)
     this.#announce(changed, before)
@@ -119,14 +126,25 @@ export class PluginEndpointsProvider implements EndpointsProvider {
     return { services }
   }
 
-  /** A plug-in that has started again and cannot find a service has no last good instances of it: those from before the restart stay. */
+  /**
+   * Keeps instances from before a restart: a plug-in that has started again has no last good instances of what it cannot find. They stay beside those that
+   * it finds until it knows all of the service.
+   */
   #withRestored(services: ReadonlyMap<string, CheckedService>): ReadonlyMap<string, CheckedService> {
-    const lost = [...this.#restored].flatMap(([key, restored]) => {
+    const kept = [...this.#restored].filter(([key]) => services.get(key)?.stale !== undefined)
+    this.#restored = new Map(kept)
+    const all = new Map(services)
+    let room = MAX_INSTANCES - [...services.values()].reduce((sum, { instances }) => sum + instances.length, 0)
+    for (const [key, { instances }] of kept) {
       const found = services.get(key)
-      return found?.stale === undefined || found.instances.length > 0 ? [] : [[key, restored, found.stale] as const]
-    })
-    this.#restored = new Map(lost.map(([key, restored]) => [key, restored]))
-    return new Map([...services, ...lost.map(([key, restored, stale]) => [key, { ...restored, stale }] as const)])
+      if (found === undefined) continue
+      const ids = new Set(found.instances.map(({ id }) => id))
+      const most = Math.min(room, MAX_INSTANCES_OF_SERVICE - found.instances.length)
+      const lost = instances.filter(({ id }) => !ids.has(id)).slice(0, most)
+      room -= lost.length
+      all.set(key, { ...found, instances: [...found.instances, ...lost] })
+    }
+    return all
   }
 
   /** Notes that the plug-in works again. Its last answer counts as known. */
@@ -141,6 +159,12 @@ export class PluginEndpointsProvider implements EndpointsProvider {
     const wasFailing = this.#failure !== undefined
     this.#failure = reason.slice(0, 1_024)
     this.#announce(wasFailing ? [] : [...this.#services.values()])
+  }
+
+  /** Notes that the process of the plug-in has ended, with the reason. Its last answer stands in for what the next process cannot find. */
+  ended(reason: string): void {
+    this.#restored = this.#services
+    this.fail(reason)
   }
 
   /** Takes in what the plug-in found out about one of its objects; undefined forgets it. */
