@@ -1,6 +1,7 @@
 import { type Snapshot, type TrafficSplitSpec } from '@osm-ts/core'
 import type { ShownProxy, Topology, TopologyEdge, TopologyNode } from '@osm-ts/dashboard'
 
+import { egressRoutes } from '../diff/call-routes.js'
 import { meshFacts } from '../diff/mesh-facts.js'
 import { formatPercent } from '../output/format.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
@@ -36,17 +37,18 @@ export function topologyOf(
     workload.classes.add(sidecarClass)
     for (const service of services) picture.edge(workload, picture.node('service', service), 'serves')
   }
-  const { access, routes } = meshFacts(model)
-  for (const { caller, destination, protocol, request, allowedBy } of access.values()) {
+  const { access, calls, allowedBy } = meshFacts(model)
+  for (const fact of access.values()) {
+    const { caller, destination, protocol, request } = fact
     const { service, port } = destinationOf(destination)
     const text = [port, protocol, request].filter((word) => word !== '').join(' ')
     // These rules are those of inbound parts, which know callers by their certificates.
     const arrow = picture.edge(callerOf(picture, caller), picture.node('service', service), 'access')
     arrow.isMutualTls = true
-    arrow.rules.set(text, { request: text, allowedBy })
+    arrow.rules.set(text, { request: text, allowedBy: allowedBy(fact) })
   }
-  for (const { caller, destination, request, targets } of routes.values())
-    if (targets === 'outside the mesh')
+  for (const [caller, sets] of calls)
+    for (const { destination, request } of egressRoutes(sets))
       picture
         .edge(picture.node('workload', caller), picture.node('outside', destination), 'access')
         .rules.set(request, { request, allowedBy: [] })

@@ -1,14 +1,13 @@
 import { problemChanges, type Problem } from '@osm-ts/core'
 
-import { meshFacts, type Access, type MeshFacts, type Route } from './mesh-facts.js'
+import { type CallSets, type ChangedCallRoute, changedCallRoutes } from './call-routes.js'
+import { type Access, meshFacts, type MeshFacts } from './mesh-facts.js'
 import type { MeshModel } from '../spec/load-mesh-model.js'
 
 /** A route that goes elsewhere than before. */
-export type ChangedRoute = Omit<Route, 'targets'> & {
-  /** Absent where there was none. */
-  readonly before?: string
-  /** Absent where there is none any more. */
-  readonly after?: string
+export type ChangedRoute = ChangedCallRoute & {
+  /** `<namespace>/<service account>` */
+  readonly caller: string
 }
 
 /** What a change does to a mesh. */
@@ -30,8 +29,8 @@ type ComparedModel = Pick<MeshModel, 'snapshot' | 'catalog' | 'problems'>
 export function blastRadius(before: ComparedModel, after: ComparedModel): BlastRadius {
   const [old, next] = [meshFacts(before), meshFacts(after)]
   return {
-    access: { gained: missingIn(old.access, next.access), lost: missingIn(next.access, old.access) },
-    routes: changedRoutes(old.routes, next.routes),
+    access: { gained: accessMissingIn(old, next), lost: accessMissingIn(next, old) },
+    routes: changedRoutes(old.calls, next.calls),
     proxies: {
       total: next.versions.size,
       changed: [...next.versions.keys()].filter((proxy) => old.versions.get(proxy) !== next.versions.get(proxy)).sort(),
@@ -50,26 +49,27 @@ export function isWithoutEffect({ access, routes, proxies, findings }: BlastRadi
   )
 }
 
-function missingIn<T>(there: ReadonlyMap<string, T>, here: ReadonlyMap<string, T>): readonly T[] {
-  return [...here]
-    .filter(([key]) => !there.has(key))
+function accessMissingIn(there: MeshFacts, here: MeshFacts): readonly Access[] {
+  return [...here.access]
+    .filter(([key]) => !there.access.has(key))
     .sort(byKey)
-    .map(([, value]) => value)
+    .map(([, fact]) => {
+      const { part: _part, ...access } = fact
+      return { ...access, allowedBy: here.allowedBy(fact) }
+    })
 }
 
-function changedRoutes(old: MeshFacts['routes'], next: MeshFacts['routes']): readonly ChangedRoute[] {
-  return [...new Map([...old, ...next])].sort(byKey).flatMap(([key, { caller, destination, request }]) => {
-    const [was, is] = [old.get(key)?.targets, next.get(key)?.targets]
-    if (was === is) return []
-    return [
-      {
-        caller,
-        destination,
-        request,
-        ...(was !== undefined && { before: was }),
-        ...(is !== undefined && { after: is }),
-      },
-    ]
+function changedRoutes(old: MeshFacts['calls'], next: MeshFacts['calls']): readonly ChangedRoute[] {
+  const none = (calls: CallSets): CallSets => ({ ...calls, sets: new Set() })
+  // Callers of a namespace often have the same sets.
+  let last: { readonly key: string; readonly changed: readonly ChangedCallRoute[] } | undefined
+  return [...new Map([...old, ...next])].sort(byKey).flatMap(([caller, calls]) => {
+    const [was, is] = [old.get(caller) ?? none(calls), next.get(caller) ?? none(calls)]
+    const [before, after] = [[...was.sets].sort().join(), [...is.sets].sort().join()]
+    if (before === after) return []
+    const key = `${before} ${after}`
+    if (last?.key !== key) last = { key, changed: changedCallRoutes(was, is) }
+    return last.changed.map((route) => ({ caller, ...route }))
   })
 }
 

@@ -1,12 +1,14 @@
 import type { Problem } from '@osm-ts/core'
 
-import { renderSpans, span, type Emphasis } from '../output/style.js'
+import { renderSpans, span, type Emphasis, type Span } from '../output/style.js'
 import { renderTable, renderTitle } from '../output/table.js'
 import { renderProblems } from '../spec/render-problems.js'
 import { isWithoutEffect, type BlastRadius } from './blast-radius.js'
 
 /** Longest list of proxies that is written out. */
 const SHOWN_PROXIES = 10
+/** Longest table. In permissive mode, a new service adds a route of every caller. */
+const SHOWN_ROWS = 1_000
 
 /** What a change does, for people: who gains and loses what, where calls go, and which proxies it reaches. */
 export function renderBlastRadius(radius: BlastRadius, color: boolean): readonly string[] {
@@ -34,8 +36,7 @@ function accessLines({ access: { gained, lost } }: BlastRadius, color: boolean):
       ]
     },
   )
-  const columns = ['', 'CALLER', 'DESTINATION', 'REQUEST', 'NOW'].map((title) => ({ title }))
-  return [renderTitle('ACCESS', 'who may call what', color), ...renderTable(columns, rows, { color, indent: 2 }), '']
+  return [renderTitle('ACCESS', 'who may call what', color), ...table([...head, 'NOW'], rows, color)]
 }
 
 function routeLines({ routes }: BlastRadius, color: boolean): readonly string[] {
@@ -51,8 +52,20 @@ function routeLines({ routes }: BlastRadius, color: boolean): readonly string[] 
     span(before ?? '–'),
     span(after ?? '–'),
   ])
-  const columns = ['', 'CALLER', 'DESTINATION', 'REQUEST', 'BEFORE', 'AFTER'].map((title) => ({ title }))
-  return [renderTitle('ROUTES', 'where calls go', color), ...renderTable(columns, rows, { color, indent: 2 }), '']
+  return [renderTitle('ROUTES', 'where calls go', color), ...table([...head, 'BEFORE', 'AFTER'], rows, color)]
+}
+
+/** Titles of the first columns of tables. */
+const head = ['', 'CALLER', 'DESTINATION', 'REQUEST'] as const
+
+function table(titles: readonly string[], rows: readonly (readonly Span[])[], color: boolean): readonly string[] {
+  const columns = titles.map((title) => ({ title }))
+  const lines = renderTable(columns, rows.slice(0, SHOWN_ROWS), { color, indent: 2 })
+  return [...lines, ...moreLine(rows.length - SHOWN_ROWS), '']
+}
+
+function moreLine(count: number): readonly string[] {
+  return count > 0 ? [`  and ${count} more; -o json lists all`] : []
 }
 
 function findingLines(title: string, problems: readonly Problem[], color: boolean): readonly string[] {
@@ -62,10 +75,9 @@ function findingLines(title: string, problems: readonly Problem[], color: boolea
 
 function proxyLines({ proxies: { total, changed } }: BlastRadius, color: boolean): readonly string[] {
   const shown = changed.slice(0, SHOWN_PROXIES).map((proxy) => renderSpans([span(`  ${proxy}`)], color))
-  const more = changed.length - shown.length
   return [
     renderTitle('PROXIES', `${changed.length} of ${total} get another configuration`, color),
     ...shown,
-    ...(more > 0 ? [`  and ${more} more; -o json lists all`] : []),
+    ...moreLine(changed.length - shown.length),
   ]
 }

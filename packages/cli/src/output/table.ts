@@ -42,7 +42,10 @@ function fitWidths(
   rows: readonly (readonly Span[])[],
   available: number,
 ): readonly number[] {
-  const widths = columns.map((_, index) => Math.max(...rows.map((cells) => textWidth(cells[index]?.text ?? ''))))
+  // There may be more rows than a call takes arguments.
+  const widths = columns.map((_, index) =>
+    rows.reduce((widest, cells) => Math.max(widest, textWidth(cells[index]?.text ?? '')), 0),
+  )
   const total = (): number => widths.reduce((sum, width) => sum + width, 0) + gap * (columns.length - 1)
   while (total() > available) {
     // The widest of those that may shrink gives way, so that the narrow ones stay whole.

@@ -40,7 +40,10 @@ export interface MeshNaming {
 }
 
 /** What a mesh is asked. */
-type AskedCatalog = Pick<MeshCatalog, 'decisions' | 'listEndpointsForService' | 'originsOf' | 'policyDocument'>
+type AskedCatalog = Pick<
+  MeshCatalog,
+  'decisions' | 'listEndpointsForService' | 'originsOf' | 'part' | 'policyDocument' | 'policyFor' | 'whole'
+>
 
 /** A mesh specification as the mesh would understand it. */
 export interface MeshModel {
