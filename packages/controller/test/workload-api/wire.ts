@@ -38,8 +38,13 @@ export function encodeSecrets(secrets: readonly TlsSecret[], version: string): B
       any.tag(2, WireType.LengthDelimited).bytes(encodeSecret(secret))
     })
   writer.tag(4, WireType.LengthDelimited).string(SECRET_TYPE)
-  writer.tag(5, WireType.LengthDelimited).string(`nonce-${version}`)
+  writer.tag(5, WireType.LengthDelimited).string(nonceOf(version))
   return Buffer.from(writer.finish())
+}
+
+/** Nonce of the response with these secrets. */
+export function nonceOf(version: string): string {
+  return `nonce-${version}`
 }
 
 /** A message `DiscoveryRequest`. */

@@ -11,7 +11,7 @@ import {
 } from '@grpc/grpc-js'
 import { X509Certificate } from 'node:crypto'
 
-import { decodeRequest, encodeBundles, encodeSecrets, type SecretRequest, type TlsSecret } from './wire.js'
+import { decodeRequest, encodeBundles, encodeSecrets, nonceOf, type SecretRequest, type TlsSecret } from './wire.js'
 
 type BundleCall = ServerWritableStream<Buffer, Buffer>
 type SecretCall = ServerDuplexStream<SecretRequest, Buffer>
@@ -29,6 +29,8 @@ interface Subscription {
   readonly call: SecretCall
   names: readonly string[]
   sentFor: string
+  /** Responses that the Envoy has neither acknowledged nor refused: by nonce, what to call when it has. */
+  readonly unanswered: Map<string, () => void>
 }
 
 /**
@@ -45,8 +47,6 @@ export class WorkloadApiStandIn {
   readonly refusals: string[] = []
   /** Names that were asked for and have no entry. */
   readonly denied: string[] = []
-  /** Responses with certificates so far. */
-  secretsSent = 0
   /** DER that is given out in place of the roots. */
   bundle: Buffer | undefined
   #roots: readonly TresorProvider[]
@@ -117,6 +117,7 @@ export class WorkloadApiStandIn {
     this.#server?.forceShutdown()
     this.#server = undefined
     this.#bundleCalls.clear()
+    for (const subscription of this.#subscriptions) forget(subscription)
     this.#subscriptions.clear()
     await rm(this.socketPath, { force: true })
   }
@@ -152,9 +153,16 @@ export class WorkloadApiStandIn {
     for (const call of this.#bundleCalls) call.write(message)
   }
 
-  /** Makes all certificates again and sends them. */
+  /** Makes all certificates again, sends them, and waits until each Envoy has acknowledged or refused them. */
   async tellSecrets(): Promise<void> {
-    for (const subscription of this.#subscriptions) await this.#give(subscription)
+    const answers: Promise<void>[] = []
+    for (const subscription of this.#subscriptions) {
+      if (subscription.names.length === 0) continue
+      const nonce = await this.#give(subscription)
+      if (nonce !== undefined)
+        answers.push(new Promise((resolve) => subscription.unanswered.set(nonce, () => resolve())))
+    }
+    await Promise.all(answers)
   }
 
   #bundles(call: BundleCall): void {
@@ -168,23 +176,29 @@ export class WorkloadApiStandIn {
   }
 
   #secrets(call: SecretCall): void {
-    const subscription: Subscription = { call, names: [], sentFor: '' }
+    const subscription: Subscription = { call, names: [], sentFor: '', unanswered: new Map() }
     this.#subscriptions.add(subscription)
-    const forget = (): void => void this.#subscriptions.delete(subscription)
-    call.on('cancelled', forget)
-    call.on('error', forget)
+    const ended = (): void => {
+      this.#subscriptions.delete(subscription)
+      forget(subscription)
+    }
+    call.on('cancelled', ended)
+    call.on('error', ended)
     call.on('end', () => {
-      forget()
+      ended()
       call.end()
     })
-    call.on('data', ({ names, refusal }: SecretRequest) => {
+    call.on('data', ({ names, nonce, refusal }: SecretRequest) => {
       if (refusal !== undefined) this.refusals.push(refusal)
+      subscription.unanswered.get(nonce)?.()
+      subscription.unanswered.delete(nonce)
       subscription.names = names
       if (names.join() !== subscription.sentFor) void this.#give(subscription)
     })
   }
 
-  async #give(subscription: Subscription): Promise<void> {
+  /** Returns the nonce of the response, or nothing if none was sent. */
+  async #give(subscription: Subscription): Promise<string | undefined> {
     const { call, names } = subscription
     subscription.sentFor = names.join()
     const missing = names.filter((name) => !this.entries.has(name))
@@ -192,7 +206,7 @@ export class WorkloadApiStandIn {
       this.denied.push(...missing)
       const details = `workload is not authorized for the requested identities ${JSON.stringify(missing)}`
       call.emit('error', { code: status.INVALID_ARGUMENT, details })
-      return
+      return undefined
     }
     const secrets: TlsSecret[] = []
     for (const name of names) {
@@ -200,9 +214,10 @@ export class WorkloadApiStandIn {
       if (entry !== undefined) secrets.push({ name, ...(await this.#issue(entry)) })
     }
     this.#version += 1
-    if (!this.#subscriptions.has(subscription)) return
-    call.write(encodeSecrets(secrets, String(this.#version)))
-    this.secretsSent += 1
+    if (!this.#subscriptions.has(subscription)) return undefined
+    const version = String(this.#version)
+    call.write(encodeSecrets(secrets, version))
+    return nonceOf(version)
   }
 
   async #issue({ spiffeId, dnsNames }: Registration): Promise<Omit<TlsSecret, 'name'>> {
@@ -220,6 +235,12 @@ export class WorkloadApiStandIn {
     )
     return { chain: leaf.chain, privateKey: leaf.privateKey() }
   }
+}
+
+/** Expects no more answers. */
+function forget({ unanswered }: Subscription): void {
+  for (const answered of unanswered.values()) answered()
+  unanswered.clear()
 }
 
 function newRoot(): Promise<TresorProvider> {
