@@ -65,7 +65,10 @@ export class ScaleEnvironment {
 
   static async start(size: ScaleSize, programs: ScalePrograms): Promise<ScaleEnvironment> {
     const { api, start, proxyPort, close } = await serveMesh(size, programs)
-    const { controller, ms: controllerStartMs } = await Controller.start(start)
+    const { controller, ms: controllerStartMs } = await Controller.start(start).catch(async (error: unknown) => {
+      await close()
+      throw error
+    })
     const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
     const floor = await BaselineServer.start(programs.floor)
     const floorPort = await floor.listen(certificates.floor)

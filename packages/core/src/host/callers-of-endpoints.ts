@@ -55,10 +55,10 @@ export class CallersOfEndpoints<C> {
     return false
   }
 
-  /** Those who may call one of the parts. */
-  *of(parts: readonly PartHash[]): Iterable<C> {
+  /** Calls back for each of those who may call one of the parts. Not a generator: one change may reach thousands. */
+  forEachOf(parts: readonly PartHash[], visit: (caller: C) => void): void {
     for (const group of this.#groups.values())
-      if (parts.some((part) => group.parts.has(part))) yield* group.members.keys()
+      if (parts.some((part) => group.parts.has(part))) for (const caller of group.members.keys()) visit(caller)
   }
 }
 

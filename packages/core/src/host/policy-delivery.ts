@@ -115,7 +115,7 @@ export class PolicyDelivery {
   offerEndpoints(changes: readonly EndpointsChange[]): void {
     const generation = this.endpoints.push(changes)
     const frames = changes.map(({ frame }) => frame)
-    for (const hosted of this.#callers.of(frames)) {
+    this.#callers.forEachOf(frames, (hosted) => {
       if (hosted.followsEndpoints) {
         const named = frames.length === 1 ? frames : frames.filter((frame) => this.#callers.names(hosted, [frame]))
         hosted.offerEndpoints(generation, named)
@@ -123,7 +123,7 @@ export class PolicyDelivery {
         const policy = this.#callers.policyOf(hosted)
         if (policy !== undefined) hosted.offer(this.#options.policies.whole(policy))
       }
-    }
+    })
   }
 
   /** The policy as the driver of the session gets it. */

@@ -83,12 +83,12 @@ export class ResponseWriter implements Writer {
     this.#settle?.(new StreamRefusal(status.CANCELLED, 'the stream is over'))
   }
 
-  writeNext(done: () => void): void {
+  writeNext(done: () => void): number {
     const asked = this.#askedAt
     this.#askedAt = undefined
     if (this.#isClosed) {
       done()
-      return
+      return 0
     }
     const entered = performance.now()
     try {
@@ -96,17 +96,18 @@ export class ResponseWriter implements Writer {
       if (push === undefined) {
         done()
         this.#idle()
-        return
+        return 0
       }
       this.#work.queued(entered - (asked ?? entered))
-      this.#write(push, entered, done)
+      return this.#write(push, entered, done)
     } catch (error) {
       done()
       this.#source.failed(error)
+      return 0
     }
   }
 
-  #write(push: Push, entered: number, done: () => void): void {
+  #write(push: Push, entered: number, done: () => void): number {
     const { prepared, writes, metrics } = this.#ports
     const frame = prepared.frame(this.#source.variant, push)
     const bytes = frame.bytes.length
@@ -139,6 +140,7 @@ export class ResponseWriter implements Writer {
     } catch (error) {
       settle(error instanceof Error ? error : new Error(String(error)))
     }
+    return bytes
   }
 
   #idle(): void {

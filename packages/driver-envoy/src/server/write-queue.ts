@@ -2,29 +2,36 @@ import { TurnQueue } from './turn-queue.js'
 
 /** A stream that responses are written to. */
 export interface Writer {
-  /** Writes what is due, if anything is. Calls `done` once when that has left the process or is given up. Must not throw. */
-  writeNext(done: () => void): void
+  /**
+   * Writes what is due, if anything is. Must not throw.
+   *
+   * @param done - called when the response has left the process or is given up, or at once if nothing was due
+   * @returns bytes of the response; 0 if nothing was due
+   */
+  writeNext(done: () => void): number
 }
 
 /** Bounds of a {@link WriteQueue}. */
 export interface WriteQueueOptions {
-  /** Writers that are written to at the same moment. */
-  readonly maxInFlight: number
+  /** Bytes that may be on their way when the next response is written. */
+  readonly maxBytesInFlight: number
   /** Milliseconds of work in one turn of the event loop. */
   readonly turnMs: number
 }
 
 /**
- * Writes to many streams: to a few at the same moment, the others wait in the order in which they came. What is written is decided when it is a stream's
- * turn, so that a proxy that had to wait is sent the newest state.
+ * Writes to many streams in the order in which they came. While many bytes are on their way, the others wait. What is written is decided when it is a
+ * stream's turn, so that a proxy that had to wait is sent the newest state.
+ *
+ * The bound is in bytes: a small change is written to all proxies in one turn, before any of their acknowledgements is read.
  */
 export class WriteQueue {
   readonly #queue: TurnQueue<Writer>
-  readonly #maxInFlight: number
-  #inFlight = 0
+  readonly #maxBytesInFlight: number
+  #bytesInFlight = 0
 
-  constructor({ maxInFlight, turnMs }: WriteQueueOptions) {
-    this.#maxInFlight = maxInFlight
+  constructor({ maxBytesInFlight, turnMs }: WriteQueueOptions) {
+    this.#maxBytesInFlight = maxBytesInFlight
     this.#queue = new TurnQueue({ work: (writer) => this.#write(writer), turnMs })
   }
 
@@ -39,14 +46,16 @@ export class WriteQueue {
   }
 
   #write(writer: Writer): void {
-    this.#inFlight += 1
-    if (this.#inFlight >= this.#maxInFlight) this.#queue.pause()
-    let isHeld = true
-    writer.writeNext(() => {
-      if (!isHeld) return
-      isHeld = false
-      this.#inFlight -= 1
-      if (this.#inFlight < this.#maxInFlight) this.#queue.resume()
+    let [isOver, counted] = [false, 0]
+    const bytes = writer.writeNext(() => {
+      isOver = true
+      this.#bytesInFlight -= counted
+      counted = 0
+      if (this.#bytesInFlight < this.#maxBytesInFlight) this.#queue.resume()
     })
+    if (isOver) return
+    counted = bytes
+    this.#bytesInFlight += bytes
+    if (this.#bytesInFlight >= this.#maxBytesInFlight) this.#queue.pause()
   }
 }
