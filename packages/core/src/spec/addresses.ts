@@ -25,6 +25,11 @@ export function canonicalCidr(range: string): string {
   return `${text}/${length}`
 }
 
+/** An address in one form of many: IPv6 addresses as RFC 5952 writes them. */
+export function canonicalAddress(address: string): string {
+  return isIPv4(address) ? address : canonicalIPv6(address)
+}
+
 function ipv6Groups(address: string): readonly number[] {
   const [head = '', tail] = canonicalIPv6(address).split('::')
   const groups = (text: string): readonly number[] =>

@@ -1,5 +1,5 @@
 import { isDnsSubdomain } from '../identity/index.js'
-import { isAddress } from './addresses.js'
+import { canonicalAddress, isAddress } from './addresses.js'
 
 /** Stands for every host. */
 export const ANY_HOST = '*'
@@ -11,7 +11,7 @@ const WILDCARD = '*.'
 export interface EgressHost {
   /** `named`: one host. `domain`: every name below one, not the domain itself. `any`: every host. */
   readonly kind: 'named' | 'domain' | 'any'
-  /** Lower case, without a final dot: the name or the address, `*.<domain>`, or `*`. */
+  /** Lower case, without a final dot: the name or the address, in its canonical form, `*.<domain>`, or `*`. */
   readonly text: string
   /** The name or the address, or the domain; empty for `any`. */
   readonly name: string
@@ -23,7 +23,10 @@ export function parseEgressHost(host: string): EgressHost | undefined {
   if (text === ANY_HOST) return { kind: 'any', text, name: '' }
   const kind = text.startsWith(WILDCARD) ? 'domain' : 'named'
   const name = kind === 'domain' ? text.slice(WILDCARD.length) : text
-  if (kind === 'named' && isAddress(name)) return { kind, text, name }
+  if (kind === 'named' && isAddress(name)) {
+    const address = canonicalAddress(name)
+    return { kind, text: address, name: address }
+  }
   // What reads like an IPv4 address is one to resolvers, whole or not.
   return isDnsSubdomain(name) && !/(?:^|\.)\d+$/.test(name) ? { kind, text, name } : undefined
 }

@@ -1,8 +1,9 @@
 import type { MeshService } from '@osm-ts/driver-api'
 
-import { canonicalCidr, isCidr } from '../../../spec/addresses.js'
+import { canonicalCidr, isAddress, isCidr } from '../../../spec/addresses.js'
 import { ANY_HOST, parseEgressHost, opensHttpsByAddress, type EgressHost } from '../../../spec/egress-host.js'
 import type { KindMap } from '../../../spec/index.js'
+import { embeddedIpv4, parseIpRange } from '../../../spec/ip-range.js'
 import type { QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
 import { indexInputs, servicesInNamespace, settingInputs } from '../../inputs/inputs.js'
@@ -61,7 +62,7 @@ export function egressDestinations(
     }
     const found =
       protocol === 'http'
-        ? hosts.map((host) => ({ ...host, value: host.value.text }))
+        ? freeHosts(context, hosts, port, problems)
         : protocol === 'https'
           ? serverNames(hosts, port, problems)
           : freeRanges(context, rangesFor(ranges, { spec, field, protocol }, problems), port, problems)
@@ -168,6 +169,37 @@ function rangesFor(
   return []
 }
 
+/** Without addresses that a service of the mesh has on the port. */
+function freeHosts(
+  context: Context,
+  hosts: readonly Named<EgressHost>[],
+  port: number,
+  problems: ProblemList,
+): readonly Named<string>[] {
+  const named = hosts.map(({ value, field }) => ({ value: value.text, field, address: addressOf(value) }))
+  if (named.every(({ address }) => address === undefined)) return named
+  const owners = addressesOnPort(context, port)
+  return named.filter(({ field, address }) => {
+    const ranges = address === undefined ? [] : [address, ...embedded(address)].map(singleRange)
+    return ranges.every((range) => isFree({ value: range, field }, owners, port, problems))
+  })
+}
+
+function addressOf({ kind, name }: EgressHost): string | undefined {
+  return kind === 'named' && isAddress(name) ? name : undefined
+}
+
+/** The IPv4 address that an IPv6 address stands for. */
+function embedded(address: string): readonly string[] {
+  const range = parseIpRange(address)
+  const ipv4 = range === undefined ? undefined : embeddedIpv4(range)
+  return ipv4 === undefined ? [] : [ipv4]
+}
+
+function singleRange(address: string): string {
+  return canonicalCidr(`${address}/${address.includes(':') ? 128 : 32}`)
+}
+
 /** Without single addresses that a service of the mesh has on the port. Wider ranges never reach one: the single address is the closer match. */
 function freeRanges(
   context: Context,
@@ -178,13 +210,20 @@ function freeRanges(
   const isSingle = ({ value }: Named<string>): boolean => value.endsWith(value.includes(':') ? '/128' : '/32')
   if (!ranges.some(isSingle)) return ranges
   const owners = addressesOnPort(context, port)
-  return ranges.filter((range) => {
-    const owner = isSingle(range) ? owners.get(range.value) : undefined
-    if (owner === undefined) return true
-    const message = `port ${port} of this address is Service ${nameKey(owner)}, which is reached by policies of the mesh only`
-    problems.error('OSM_POLICY_EGRESS_MESH', range.field, message)
-    return false
-  })
+  return ranges.filter((range) => !isSingle(range) || isFree(range, owners, port, problems))
+}
+
+function isFree(
+  { value, field }: Named<string>,
+  owners: ReadonlyMap<string, MeshService>,
+  port: number,
+  problems: ProblemList,
+): boolean {
+  const owner = owners.get(value)
+  if (owner === undefined) return true
+  const message = `port ${port} of this address is Service ${nameKey(owner)}, which is reached by policies of the mesh only`
+  problems.error('OSM_POLICY_EGRESS_MESH', field, message)
+  return false
 }
 
 function addressesOnPort(context: Context, port: number): ReadonlyMap<string, MeshService> {
@@ -193,10 +232,7 @@ function addressesOnPort(context: Context, port: number): ReadonlyMap<string, Me
   const pods = context.get(podAddressOwners, port).map(({ service, addresses }) => [service, addresses] as const)
   return new Map(
     [...owned, ...pods].flatMap(([service, addresses]) =>
-      addresses.map((address): [string, MeshService] => [
-        canonicalCidr(`${address}/${address.includes(':') ? 128 : 32}`),
-        service,
-      ]),
+      addresses.map((address): [string, MeshService] => [singleRange(address), service]),
     ),
   )
 }

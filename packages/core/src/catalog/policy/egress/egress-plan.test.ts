@@ -70,6 +70,36 @@ describe('policies and Egress objects', () => {
     expect(ways(fixture, 'shop/buyer-0')).not.toContain('http|store.other:8000')
   })
 
+  it('close a host that is the address of a service on the port, in every form of it', () => {
+    const fixture = mesh()
+    fixture.apply(
+      objectsOf(`
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: Egress
+metadata: { name: by-address, namespace: shop }
+spec:
+  sources: [{ kind: ServiceAccount, name: buyer, namespace: shop }]
+  hosts: [10.96.0.10, '::ffff:10.96.0.10', '0:0:0:0:0:FFFF:0A60:000A', 192.0.2.10, '2001:DB8:0:0::1']
+  ports: [{ number: 80, protocol: http }, { number: 8099, protocol: http }]
+`),
+    )
+    const opened = ways(fixture, 'shop/buyer-0').filter((id) => /10\.96|a60|192\.0\.2\.10|2001/.test(id))
+    expect(opened).toEqual([
+      'http|10.96.0.10:8099',
+      'http|192.0.2.10:80',
+      'http|192.0.2.10:8099',
+      'http|[2001:db8::1]:80',
+      'http|[2001:db8::1]:8099',
+      'http|[::ffff:a60:a]:8099',
+    ])
+    const problems = fixture.catalog.problems().filter(({ object }) => object?.name === 'by-address')
+    expect(problems.map(({ code, field }) => `${code} ${field}`)).toEqual([
+      'OSM_POLICY_EGRESS_MESH spec.hosts[0]',
+      'OSM_POLICY_EGRESS_MESH spec.hosts[1]',
+      'OSM_POLICY_EGRESS_MESH spec.hosts[2]',
+    ])
+  })
+
   it('let no one out whom no Egress names, and no one at all without the feature', () => {
     const fixture = mesh()
     expect(fixture.document('shop/thief-0').proxy.egress).toBeUndefined()
