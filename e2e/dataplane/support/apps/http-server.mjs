@@ -1,4 +1,5 @@
-// Answers every request with what it saw and how many there were, after `?delay=` milliseconds and with `?status=`. Upgrades to a raw echo on request.
+// Answers every request with what it saw and how many there were, after `?delay=` milliseconds and with `?status=`. With `?events=` the
+// answer never ends. Upgrades to a raw echo on request.
 import { createServer } from 'node:http'
 
 const name = process.env.NAME ?? 'server'
@@ -22,6 +23,12 @@ const server = createServer((request, response) => {
         headers: request.headers,
       }),
     )
+  }
+  if (searchParams.has('events')) {
+    response.writeHead(status, { 'content-type': 'text/event-stream' })
+    const timer = setInterval(() => response.write('data: event\n\n'), 100)
+    response.on('close', () => clearInterval(timer))
+    return
   }
   // A timer takes a millisecond at least.
   if (delay > 0) setTimeout(answer, delay)

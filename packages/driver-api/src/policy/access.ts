@@ -1,13 +1,14 @@
 import type { Principal } from '../identity.js'
 import { canonicalJson } from './canonical.js'
 import type {
+  EgressPart,
   ExternalAuthorization,
   HttpAllowRule,
   InboundPart,
   IngressPart,
+  OutboundMatch,
   PartHash,
   PrincipalsPart,
-  RouteMatch,
 } from './parts.js'
 
 /**
@@ -66,6 +67,22 @@ export function removesIngressAccess(
 }
 
 /**
+ * True unless everything that an egress part let out before is provably still let out.
+ *
+ * @param before - the part in force
+ * @param after - the part that replaces it; undefined if there is none
+ */
+export function removesEgressAccess(before: EgressPart, after: EgressPart | undefined): boolean {
+  if (after === undefined) return true
+  if (before.id !== after.id || before.protocol !== after.protocol || before.port !== after.port) return true
+  if (!isSubset(before.hosts, after.hosts) || !isSubset(before.serverNames, after.serverNames)) return true
+  // An empty list is every destination.
+  const keepsRanges = before.cidrs.length > 0 && isSubset(before.cidrs, after.cidrs)
+  if (after.cidrs.length > 0 && !keepsRanges) return true
+  return before.routes.some(({ match }) => !after.routes.some((later) => covers(later.match, match)))
+}
+
+/**
  * The deny form of a part: it has the same selector and refuses every caller. It needs no optional feature of a driver.
  */
 export function denyForm(part: InboundPart): InboundPart {
@@ -106,12 +123,16 @@ function isOf(principal: Principal, trustDomain: string): boolean {
 }
 
 /** True if every request that `inner` matches is matched by `outer`, because `outer` has the same or fewer conditions. */
-function covers(outer: RouteMatch, inner: RouteMatch): boolean {
+function covers(outer: OutboundMatch, inner: OutboundMatch): boolean {
   if (outer.path !== undefined && !isEqual(outer.path, inner.path)) return false
   if (outer.methods !== undefined && (inner.methods === undefined || !isSubset(inner.methods, outer.methods)))
     return false
-  const given = (inner.headers ?? []).map(canonicalJson)
-  return (outer.headers ?? []).every((header) => given.includes(canonicalJson(header)))
+  return hasConditions(inner.headers, outer.headers) && hasConditions(inner.queryParameters, outer.queryParameters)
+}
+
+function hasConditions(given: readonly unknown[] = [], wanted: readonly unknown[] = []): boolean {
+  const texts = given.map(canonicalJson)
+  return wanted.every((condition) => texts.includes(canonicalJson(condition)))
 }
 
 function keepsAuthorization(

@@ -1,15 +1,19 @@
 import {
+  type EgressPart,
   type InboundPart,
   type IngressPart,
+  type MeshPart,
   type Part,
   type PartHash,
   type PrincipalsPart,
   type ProxyPart,
   removesAccess,
+  removesEgressAccess,
   removesIngressAccess,
   type TrustPart,
 } from '@osm-ts/driver-api/policy'
 
+import { egressDrainId, FORWARD_PROXY_DRAIN } from '../resources/drain-ids.js'
 import { contentVersion } from '../resources/encoded-resource.js'
 import type { DrainEpochs } from './translator-port.js'
 import { labelId, type LabelledEpochs } from './version-label.js'
@@ -26,10 +30,12 @@ export interface PolicyView {
 interface Served {
   readonly inbound: ReadonlyMap<string, PartHash>
   readonly ingress: ReadonlyMap<string, PartHash>
+  /** Ids of epochs of ways out of the mesh. */
+  readonly egress: readonly string[]
 }
 
 /**
- * Remembers for each served port that access was withdrawn.
+ * Remembers for each served port, and for each way out of the mesh, that access was withdrawn.
  *
  * Envoy keeps what is open when only routes or roots change. So each withdrawal moves the port's epoch, which is in its filter chain: Envoy then
  * treats it as another chain and drains the connections of the one before. An epoch is a hash over the one before and the content that withdrew, so that
@@ -38,6 +44,9 @@ interface Served {
 export class DrainTracker {
   #epochs: ReadonlyMap<string, string> = new Map()
   #adopted: LabelledEpochs = new Map()
+  /** Ids of ways out in the policy in force. */
+  #egress: readonly string[] = []
+  #egressBefore: readonly string[] = []
 
   get epochs(): DrainEpochs {
     return this.#epochs
@@ -52,27 +61,33 @@ export class DrainTracker {
     this.#adopted = labelled
     if (proxy === undefined) return false
     const before = this.#epochs
-    this.#epochs = this.#over(servedBy(proxy), (id) => before.get(id) ?? labelled.get(labelId(id)))
+    this.#epochs = this.#over(servedBy(proxy, this.#egress), (id) => before.get(id) ?? labelled.get(labelId(id)))
     return [...this.#epochs].some(([id, epoch]) => before.get(id) !== epoch)
   }
 
   /** Goes back to earlier epochs: the policy that they were moved for did not come into force. */
   restore(epochs: DrainEpochs): void {
     this.#epochs = epochs
+    this.#egress = this.#egressBefore
   }
 
   /** Moves on to another policy. */
   advance(before: PolicyView | undefined, after: PolicyView): DrainEpochs {
+    this.#egressBefore = this.#egress
     if (before !== undefined && servesTheSame(before.proxy, after.proxy)) return this.#epochs
-    const served = servedBy(after.proxy)
+    this.#egress = egressIds(after)
+    const served = servedBy(after.proxy, this.#egress)
     const current = (id: string) => this.#epochs.get(id) ?? this.#adopted.get(labelId(id))
     if (before === undefined) {
       this.#epochs = this.#over(served, current)
       return this.#epochs
     }
-    const old = servedBy(before.proxy)
+    const old = servedBy(before.proxy, [])
+    const closed = closedEgress(before, after, served.egress)
     const rootsRemoved = removesRoots(before, after)
     this.#epochs = this.#over(served, (id) => {
+      if (served.egress.includes(id))
+        return closed.has(id) ? nextEpoch(current(id), after.proxy.egress ?? after.proxy.mesh) : current(id)
       if (rootsRemoved) return nextEpoch(current(id), after.proxy.trust)
       const cause = withdrawal(id, old, served, before, after)
       return cause === undefined ? current(id) : nextEpoch(current(id), cause)
@@ -86,7 +101,7 @@ export class DrainTracker {
    * @returns true if one of them is served
    */
   suspect(ids: ReadonlySet<string> | 'all', proxy: ProxyPart): boolean {
-    const served = servedBy(proxy)
+    const served = servedBy(proxy, this.#egress)
     const current = this.#epochs
     this.#epochs = this.#over(served, (id) => {
       const cause = served.inbound.get(id) ?? served.ingress.get(id)
@@ -95,9 +110,12 @@ export class DrainTracker {
     return [...this.#epochs].some(([id, epoch]) => current.get(id) !== epoch)
   }
 
-  #over({ inbound, ingress }: Served, epochOf: (id: string) => string | undefined): ReadonlyMap<string, string> {
+  #over(
+    { inbound, ingress, egress }: Served,
+    epochOf: (id: string) => string | undefined,
+  ): ReadonlyMap<string, string> {
     const epochs = new Map<string, string>()
-    for (const id of [...new Set([...inbound.keys(), ...ingress.keys()])].sort()) {
+    for (const id of [...new Set([...inbound.keys(), ...ingress.keys(), ...egress])].sort()) {
       const epoch = epochOf(id)
       if (epoch !== undefined) epochs.set(id, epoch)
     }
@@ -111,11 +129,18 @@ function nextEpoch(current: string | undefined, cause: PartHash): string {
 
 /** Most changes are about what a proxy calls. */
 function servesTheSame(before: ProxyPart, after: ProxyPart): boolean {
-  return before.inbound === after.inbound && before.ingress === after.ingress && before.trust === after.trust
+  return (
+    before.inbound === after.inbound &&
+    before.ingress === after.ingress &&
+    before.trust === after.trust &&
+    before.egress === after.egress &&
+    before.mesh === after.mesh
+  )
 }
 
-function servedBy({ inbound, ingress }: ProxyPart): Served {
+function servedBy({ inbound, ingress }: ProxyPart, egress: readonly string[]): Served {
   return {
+    egress,
     inbound: new Map(inbound.map(({ id, part }) => [id, part])),
     ingress: new Map(ingress.map(({ id, part }) => [id, part])),
   }
@@ -146,9 +171,61 @@ function withdrawal(
   return undefined
 }
 
+/** Ids under which the ways out of a policy have epochs. */
+function egressIds(view: PolicyView): readonly string[] {
+  if (view.proxy.mode === 'explicit') return [FORWARD_PROXY_DRAIN]
+  return [...new Set([...(egressParts(view)?.values() ?? [])].filter(sharesChain).map(egressDrainId))].sort()
+}
+
+/**
+ * Ids of the epochs of ways out that let out less than before. Global egress lets out what no part is about.
+ *
+ * @param ids - those of the later policy
+ */
+function closedEgress(before: PolicyView, after: PolicyView, ids: readonly string[]): ReadonlySet<string> {
+  if (before.proxy.egress === after.proxy.egress && before.proxy.mesh === after.proxy.mesh) return new Set()
+  const [was, is] = [egressParts(before), egressParts(after)]
+  if (was === undefined || is === undefined) return new Set(ids)
+  const isOpen = opensEverything(after)
+  const closed = [...was.values()].filter((part) => {
+    const now = is.get(part.id)
+    return now === undefined ? !isOpen : removesEgressAccess(part, now)
+  })
+  if (after.proxy.mode !== 'explicit') return new Set(closed.filter(sharesChain).map(egressDrainId))
+  const closesProxy = (opensEverything(before) && !isOpen) || closed.some(({ protocol }) => protocol === 'http')
+  return new Set(closesProxy ? ids : [])
+}
+
+function opensEverything(view: PolicyView): boolean {
+  return partOf('mesh', view.proxy.mesh, view)?.egressEnabled === true
+}
+
+/** By id; undefined if one of them is not known any more. */
+function egressParts({ proxy, find }: PolicyView): ReadonlyMap<string, EgressPart> | undefined {
+  const found = new Map<string, EgressPart>()
+  const open = proxy.egress === undefined ? [] : [proxy.egress]
+  for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
+    const set = find(hash)
+    if (set?.kind !== 'set') return undefined
+    for (const member of set.members) {
+      const part = find(member.hash)
+      if (part?.kind !== 'egress') return undefined
+      found.set(part.id, part)
+    }
+    for (const inner of set.sets) open.push(inner.hash)
+  }
+  return found
+}
+
+/** True if connections to several destinations have one filter chain, which stays when one of them is closed. */
+function sharesChain({ protocol }: EgressPart): boolean {
+  return protocol !== 'https'
+}
+
 interface DrainPart {
   readonly inbound: InboundPart
   readonly ingress: IngressPart
+  readonly mesh: MeshPart
   readonly principals: PrincipalsPart
   readonly trust: TrustPart
 }

@@ -2,14 +2,17 @@ import type { EgressPart, Protocol } from '@osm-ts/driver-api/policy'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
+import { drainMetadata } from '../access/drain-epoch.js'
 import { cidrRange } from '../encoding/address.js'
 import { type BreakersByCluster, breakersOfRoutes } from '../upstreams/breakers.js'
 import { encode, pack } from '../encoding/encode.js'
 import { HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
 import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
+import { egressDrainId } from '../../resources/drain-ids.js'
 import { httpManager } from '../routing/http-manager.js'
 import type { ChainSelector, SelectedChain } from '../listeners/chain-matcher.js'
 import { names } from '../encoding/names.js'
+import type { DrainEpochs } from '../proxy-view.js'
 import type { MeshSettings } from '../settings.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { weightedTcpFilters } from '../listeners/tcp-proxy.js'
@@ -26,6 +29,7 @@ const ANY_SERVER = '*'
  * @param byServerName - ids of upstreams whose addresses are those of the server name
  * @param egressGatewayRoutes - which of them are reached through gateways
  * @param breakers - which of their upstreams have statistical breakers
+ * @param drainEpochs - marks of ways out that were closed
  */
 export function egressChains(
   parts: readonly EgressPart[],
@@ -33,6 +37,7 @@ export function egressChains(
   byServerName: ReadonlySet<string>,
   egressGatewayRoutes: EgressGatewayRoutes,
   breakers: BreakersByCluster,
+  drainEpochs: DrainEpochs,
 ): readonly SelectedChain[] {
   const httpParts = parts.filter(({ protocol }) => protocol === 'http')
   const httpPorts = [...new Set(httpParts.map(({ port }) => port))]
@@ -41,12 +46,12 @@ export function egressChains(
   return [
     ...httpPorts
       .sort((a, b) => a - b)
-      .map((port) => httpChain(port, mesh, egressGatewayRoutes.key !== '', hasBreakers(port))),
+      .map((port) => httpChain(port, mesh, egressGatewayRoutes.key !== '', hasBreakers(port), drainEpochs)),
     ...parts
       .filter(({ protocol }) => protocol !== 'http')
       // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
       .filter((part) => selects(part) || !httpPorts.includes(part.port))
-      .map((part) => tcpChain(part, mesh, byServerName, egressGatewayRoutes.byPart.get(part.id))),
+      .map((part) => tcpChain(part, mesh, byServerName, egressGatewayRoutes.byPart.get(part.id), drainEpochs)),
   ]
 }
 
@@ -75,10 +80,17 @@ export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] 
   return [...new Set(ports)].sort((a, b) => a - b)
 }
 
-function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBreakers: boolean): SelectedChain {
+function httpChain(
+  port: number,
+  mesh: MeshSettings,
+  hasTunnels: boolean,
+  hasBreakers: boolean,
+  drainEpochs: DrainEpochs,
+): SelectedChain {
   const name = names.egressHttpChain(port)
   const value = encode(FilterChainSchema, {
     name,
+    ...drainMetadata(drainEpochs.get(egressDrainId({ protocol: 'http', port }))),
     filters: networkFilters({
       'envoy.filters.network.http_connection_manager': httpManager({
         routes: names.egressRoutes(port),
@@ -104,6 +116,7 @@ function tcpChain(
   mesh: MeshSettings,
   byServerName: ReadonlySet<string>,
   way: WayOut | undefined,
+  drainEpochs: DrainEpochs,
 ): SelectedChain {
   const name = names.egressChain(part)
   const { targets } = throughGateways(part, way)
@@ -111,6 +124,7 @@ function tcpChain(
   const isResolved = part.protocol === 'https' && targets.some(({ upstream }) => byServerName.has(upstream))
   const value = encode(FilterChainSchema, {
     name,
+    ...drainMetadata(drainEpochs.get(egressDrainId(part))),
     filters: weightedTcpFilters(name, { targets }, mesh, {
       ...(destination === undefined
         ? {}

@@ -1,6 +1,7 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
 import type { OutboundPart, PartRef, PartInSet, SocketAddress } from '@osm-ts/driver-api/policy'
 
+import { FORWARD_PROXY_DRAIN } from '../../resources/drain-ids.js'
 import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../../resources/types.js'
@@ -11,6 +12,7 @@ import { alwaysInspectedPorts, egressChains, inspectedPorts } from '../egress/eg
 import { isHttp } from '../routing/http-protocol.js'
 import { inboundChain } from '../inbound/inbound-chain.js'
 import { ingressChain, ingressMatches } from '../ingress/ingress-chain.js'
+import { isEgressAllowed, namedByServers, outboundKey, ownKey } from './layer-keys.js'
 import { chainMatcher, type ChainSelector, type SelectedChain, takenBy } from './chain-matcher.js'
 import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
@@ -84,6 +86,7 @@ export class ListenerTranslation {
         leavesMesh: isEgressAllowed(view),
         hasTunnels: egressGatewayRoutes.key !== '',
         hasBreakers: breakers.byCluster.size > 0,
+        drainEpoch: view.drainEpochs.get(FORWARD_PROXY_DRAIN),
       })
       return new ResourceLayer([...this.#listener({ ...shape, chains: [chain] }, settings.sources), ...tunnels])
     }
@@ -93,7 +96,14 @@ export class ListenerTranslation {
     const outside = egress.map(({ part }) => part)
     const selected = [
       ...outboundMembers.flatMap((member) => this.#outboundChain(member, view)),
-      ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
+      ...egressChains(
+        outside,
+        settings.mesh,
+        namedByServers(view),
+        egressGatewayRoutes,
+        breakers.byCluster,
+        view.drainEpochs,
+      ),
     ]
     const always = alwaysInspectedPorts([...outboundMembers.map(({ part }) => part), ...outside])
     const inspected = [...new Set([...always, ...inspectedPorts(outside), ...serverNamePorts(outboundMembers)])].sort(
@@ -327,66 +337,4 @@ function byAddress(services: readonly ServedOutside[]): ReadonlyMap<SocketAddres
     groups.set(key, group)
   }
   return new Map(groups.values())
-}
-
-/** True if the forward proxy of explicit mode may have to resolve hosts outside the mesh. */
-function isEgressAllowed({ proxy, settings }: ProxyView): boolean {
-  return settings.mesh.egressEnabled || proxy.egress !== undefined
-}
-
-/** Ids of the upstreams that connections without HTTP reach by their server name. */
-function namedByServers({ proxy, reader }: ProxyView): ReadonlySet<string> {
-  if (!reader.members(proxy.egress, 'egress').list.some(({ part }) => part.protocol === 'https')) return new Set()
-  const upstreams = reader.members(proxy.upstreams, 'upstream').list
-  return new Set(upstreams.flatMap(({ part }) => (part.discovery.kind === 'forwardProxy' ? [part.id] : [])))
-}
-
-function outboundKey(view: ProxyView): readonly unknown[] {
-  const { proxy, reader, settings } = view
-  const { outbound, outboundHttp } = proxy.listen
-  const listen = proxy.mode === 'explicit' ? outboundHttp : outbound
-  // Short host names are in routes, so that proxies of all namespaces can share one listener.
-  const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
-  const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
-  const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
-  const { key: egressGatewayRoutes } = view.egressGatewayRoutes
-  // What breaks them is in routes.
-  const { byCluster } = view.breakers
-  const broken = proxy.mode === 'explicit' ? byCluster.size > 0 : [...byCluster.keys()]
-  const plaintext = proxy.mode === 'explicit' ? '' : view.plaintext.key
-  const shared = [
-    proxy.mode,
-    listen,
-    proxy.ipFamilies,
-    chains,
-    egress,
-    resolved,
-    egressGatewayRoutes,
-    broken,
-    plaintext,
-  ]
-  return [...shared, settings.key, metadataKey(view)]
-}
-
-function ownKey(view: ProxyView): readonly unknown[] {
-  const { proxy, settings, served, servedOutside, drainEpochs } = view
-  return [
-    proxy.mode,
-    proxy.ipFamilies,
-    settings.key,
-    proxy.listen.inbound,
-    [served, servedOutside].map((list) =>
-      list.map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
-    ),
-    proxy.outboundBindings,
-    proxy.outboundBindings.length > 0 ? proxy.outbound : '',
-    hasMetrics(view) ? proxy.listen.metrics : undefined,
-    proxy.probes,
-    metadataKey(view),
-  ]
-}
-
-/** With metrics of requests listeners name their workload, so that no two proxies have the same. */
-function metadataKey({ proxy }: ProxyView): unknown {
-  return workloadMetadata(proxy) ?? ''
 }

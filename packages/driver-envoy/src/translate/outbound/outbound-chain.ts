@@ -4,6 +4,7 @@ import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/li
 import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
+import { drainMetadata } from '../access/drain-epoch.js'
 import { hostRange } from '../encoding/address.js'
 import { adsSource } from '../encoding/config-source.js'
 import { encode, oneOf, pack, typeUrl } from '../encoding/encode.js'
@@ -127,15 +128,18 @@ interface ForwardProxy {
   readonly hasTunnels: boolean
   /** Something that is called has a statistical breaker. */
   readonly hasBreakers: boolean
+  /** Mark of a host that was closed. */
+  readonly drainEpoch: string | undefined
 }
 
 /** The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name. */
 export function forwardProxyChain(
   mesh: MeshSettings,
-  { leavesMesh, hasTunnels, hasBreakers }: ForwardProxy,
+  { leavesMesh, hasTunnels, hasBreakers, drainEpoch }: ForwardProxy,
 ): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.forwardProxyChain,
+    ...drainMetadata(drainEpoch),
     filters: networkFilters({
       'envoy.filters.network.http_connection_manager': httpManager({
         routes: names.forwardProxyRoutes,
