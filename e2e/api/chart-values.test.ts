@@ -61,8 +61,8 @@ describe('values that say something wrong', () => {
       "'/osm/certificateProvider/certKeyBitSize'",
     ],
     ['a provider that does not exist', { certificateProvider: { kind: 'kms' } }, "'/osm/certificateProvider/kind'"],
-    ['a mesh name that is no label', { meshName: 'My Mesh' }, "'/osm/meshName'"],
-    ['a class name that is no label', { sidecarClass: 'Envoy!' }, "'/osm/sidecarClass'"],
+    ['a mesh name that is not a label', { meshName: 'My Mesh' }, "'/osm/meshName'"],
+    ['a class name that is not a label', { sidecarClass: 'Envoy!' }, "'/osm/sidecarClass'"],
     ['a driver without a name', { sidecarDrivers: [{ proxyServerPort: 1 }] }, "missing property 'sidecarName'"],
     [
       'a package without its digest',

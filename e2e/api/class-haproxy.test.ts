@@ -160,7 +160,7 @@ describe('a mesh of a class whose driver was installed by its name', () => {
     }
   })
 
-  it('closes to a caller when its policy goes', async () => {
+  it('refuses a caller when its policy is deleted', async () => {
     await server.api.delete(resourceTypes.TrafficTarget, { namespace: shop, name: 'client-to-server' }, { signal })
     await eventually(
       () => requestFrom(cluster.pod(shop, 'client'), url),

@@ -57,7 +57,7 @@ describe('a mesh of class pipy', () => {
     ])
   })
 
-  it('serves them to no one who has no certificate of a sidecar', async () => {
+  it('refuses clients without the certificate of a sidecar', async () => {
     const [address = ''] = await mesh.endpoints('osm-controller')
     const plain = connect(port, address)
     await once(plain, 'connect')

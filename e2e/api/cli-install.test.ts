@@ -6,7 +6,7 @@ import { ClusterStandIn, prepareImages } from './stand-in/index.js'
 import { osmAtTerminal, osmProgram, type OsmProgram } from './support/osm-program.js'
 
 const signal = AbortSignal.timeout(500_000)
-const patientMs = 120_000
+const testTimeoutMs = 120_000
 const system = 'osm-system'
 const waitAtMost = ['--timeout', '90s'] as const
 const caSecrets = ['osm-ca-bundle', 'osm-ca-bundle-control-plane']
@@ -43,7 +43,7 @@ describe('a mesh by osm install', () => {
     const options = { kubeconfig: server.kubeconfigPath, home: server.folder }
     osm = osmProgram(options)
     typing = osmAtTerminal(options)
-  }, patientMs)
+  }, testTimeoutMs)
 
   afterAll(async () => {
     await cluster.stop()
@@ -94,7 +94,7 @@ describe('a mesh by osm install', () => {
         spec: { traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } },
       })
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it('is listed with its version, its namespaces and the versions of SMI that it reads', async () => {
@@ -154,7 +154,7 @@ describe('a mesh by osm install', () => {
         spec: { traffic: { enablePermissiveTrafficPolicyMode: false } },
       })
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -177,7 +177,7 @@ describe('a mesh by osm install', () => {
       expect(stderr).toMatch(/helm install failed: .*\[OSM_CLI_HELM\]/s)
       await expect(controller('broken-system')).resolves.toBeUndefined()
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   describe('beside another', () => {
@@ -190,7 +190,7 @@ describe('a mesh by osm install', () => {
         '--enforce-single-mesh=false',
       ] as const
       await expect(osm('install', ...flags, ...waitAtMost)).resolves.toMatchObject({ code: 0 })
-    }, patientMs)
+    }, testTimeoutMs)
 
     it('is not uninstalled where no one can be asked, nor where it is not clear which is meant', async () => {
       const piped = await osm('uninstall', 'mesh')
@@ -237,7 +237,7 @@ describe('a mesh by osm install', () => {
         ).resolves.toEqual(['osm-webhook-osm'])
         expect((await controller())?.metadata.name).toBe('osm-controller')
       },
-      patientMs,
+      testTimeoutMs,
     )
   })
 
@@ -260,6 +260,6 @@ describe('a mesh by osm install', () => {
       expect(again.stdout).toContain('OSM namespace [osm-system] is being deleted, with everything in it\n')
       expect(again.stdout).toContain('Ignoring - did not find OSM secret: osm-ca-bundle in namespace osm-system\n')
     },
-    patientMs,
+    testTimeoutMs,
   )
 })

@@ -68,7 +68,7 @@ describe('osm policy can, check-pods and check-conflicts', () => {
     })
   })
 
-  it('says what is missing where none does', async () => {
+  it('names the missing rule if no TrafficTarget allows a call', async () => {
     const { code, stdout } = await osm('policy', 'check-pods', `${shop}/stranger`, `${shop}/server`)
     expect({ code, stdout }).toEqual({
       code: 1,

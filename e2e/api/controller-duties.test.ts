@@ -192,7 +192,7 @@ describe('the leading controller', () => {
     await gateway({ ingressGateway: { subjectAltNames: ['gateway.edge.svc.cluster.local'] } })
     await eventually(
       () => conditions(MeshConfig, osmNamespace, 'osm-mesh-config'),
-      (status) => status.includes('lies under cluster.local'),
+      (status) => status.includes('is below cluster.local'),
       { what: 'the refusal' },
     )
     await gateway(null)

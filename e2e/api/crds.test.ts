@@ -90,7 +90,7 @@ describe('the definitions', () => {
     expect(await versions()).toEqual(before)
   })
 
-  it('are the files that are shipped, as kubectl reads them', async () => {
+  it('match the shipped files as kubectl reads them', async () => {
     const { KUBECTL_BIN: kubectl = 'kubectl' } = process.env
     const folder = new URL('../../packages/bootstrap/crds', import.meta.url).pathname
     const access = ['--kubeconfig', server.description.kubeconfigPath]

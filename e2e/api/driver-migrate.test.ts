@@ -20,7 +20,7 @@ import { deployment, WorkloadsStandIn } from './support/workloads-stand-in.js'
 
 const signal = AbortSignal.timeout(900_000)
 /** Programs are started again and again, on a machine that may have other things to do. */
-const patientMs = 180_000
+const testTimeoutMs = 180_000
 const meshName = 'moving'
 const osmNamespace = 'osm-system'
 const shop = 'shop'
@@ -222,7 +222,7 @@ describe('osm driver migrate', () => {
       expect(stdout).toContain('Pod/alone of class envoy, stands alone')
       await expect(Promise.all([classOfNamespace(), restarts(), classes()])).resolves.toEqual(before)
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -245,7 +245,7 @@ describe('osm driver migrate', () => {
       const { stdout } = await osm('proxy', 'status', '-n', shop, '-o', 'json')
       expect(stdout.split('"class": "working"')).toHaveLength(4)
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -257,7 +257,7 @@ describe('osm driver migrate', () => {
       expect(answer).toMatchObject({ code: 0, result: { outcome: 'migrated' } })
       await expect(restarts()).resolves.toEqual(before)
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -267,7 +267,7 @@ describe('osm driver migrate', () => {
       await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'envoy' })
       await expect(classes()).resolves.toEqual(all('envoy'))
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -289,7 +289,7 @@ describe('osm driver migrate', () => {
       await expect(migrate('working')).resolves.toMatchObject({ code: 0 })
       await expect(classes()).resolves.toEqual(all('working'))
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -306,7 +306,7 @@ describe('osm driver migrate', () => {
       const mixed = ['client working', 'server envoy', 'server envoy'].join()
       await eventually(classes, (found) => found.join() === mixed)
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -324,7 +324,7 @@ describe('osm driver migrate', () => {
       await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'envoy' })
       await expect(classes()).resolves.toEqual(all('envoy'))
     },
-    patientMs,
+    testTimeoutMs,
   )
 
   it(
@@ -364,6 +364,6 @@ describe('osm driver migrate', () => {
       await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'envoy' })
       await expect(restarts()).resolves.toEqual(before)
     },
-    patientMs,
+    testTimeoutMs,
   )
 })

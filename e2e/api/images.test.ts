@@ -90,7 +90,7 @@ describe('npm run images', () => {
     }
   })
 
-  it.each(programs)('makes %s so that it runs, alone in its file system and as no one in particular', async (name) => {
+  it.each(programs)('makes %s so that it runs, in its own file system and as an unprivileged user', async (name) => {
     const { files, config } = await unpack(image(name))
     expect(config.User).toBe(nonroot)
     const command = ['--userspec', nonroot, files, ...(config.Entrypoint ?? []), '--help']

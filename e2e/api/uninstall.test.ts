@@ -19,7 +19,7 @@ const shop = 'again-shop'
 const url = `http://server.${shop}/books`
 const caSecrets = ['osm-ca-bundle', 'osm-ca-bundle-control-plane']
 // Old sidecars read the hosts file of their pod, which stands for DNS here, once a minute.
-const patientMs = 120_000
+const testTimeoutMs = 120_000
 
 describe('a mesh that is uninstalled and installed again', () => {
   let server: ApiServer
@@ -102,13 +102,13 @@ describe('a mesh that is uninstalled and installed again', () => {
     await eventually(
       () => ask('new'),
       (status) => status === 200,
-      { timeoutMs: patientMs, what: 'the new policy in the old sidecar' },
+      { timeoutMs: testTimeoutMs, what: 'the new policy in the old sidecar' },
     )
     await server.api.delete(resourceTypes.TrafficTarget, { namespace: shop, name: 'old' }, { signal })
     await eventually(
       () => ask('old'),
       (status) => status !== 200,
-      { timeoutMs: patientMs, what: 'the withdrawal in the old sidecars' },
+      { timeoutMs: testTimeoutMs, what: 'the withdrawal in the old sidecars' },
     )
     await expect(ask('new')).resolves.toBe(200)
   })

@@ -51,7 +51,7 @@ describe('webhooks that ask the API server for a certificate', () => {
     await cluster.stop()
   })
 
-  it('answer the API server, and no one else', async () => {
+  it('answer only the API server', async () => {
     // No review, but an answer.
     expect(await webhooks()).toEqual(['400', '400'])
     const metadata = { namespace: mesh.namespace, name: clientCaSecret }

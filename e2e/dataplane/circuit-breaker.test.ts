@@ -69,7 +69,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     await mesh.apply('setting.yaml')
   })
 
-  it('open by a number of errors, for the service alone, and answer what the setting says', async () => {
+  it('open after a number of errors, only for their service, and answer with the configured status and body', async () => {
     await apply({ ...lasting, errorAmountThreshold: 2 })
     expect(await mesh.problems()).toEqual([])
     expect(await statuses(['/a?status=404', '/a?status=503', '/a?status=500'])).toEqual([404, 503, 500])
@@ -104,7 +104,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     expect(await get('/a')).toEqual(degraded)
   })
 
-  it('count what is not answered in time', async () => {
+  it('count requests that are not answered in time', async () => {
     await mesh.apply(
       'setting.yaml',
       setting({ ...lasting, errorAmountThreshold: 1 }),
@@ -151,7 +151,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     )
   })
 
-  it('forget what their window has left behind', async () => {
+  it('forget requests that are older than their window', async () => {
     await apply({ statTimeWindow: '1ms', degradedTimeWindow: '1h', errorAmountThreshold: 2 })
     const apart = async (): Promise<number> => {
       await new Promise((resolve) => setTimeout(resolve, 5))
@@ -173,7 +173,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     expect(new Set(seen)).toEqual(new Set(['200 twin', '409 none']))
   })
 
-  it('say what a user has written to the letter, and do not run it', async () => {
+  it('answer with the body of a user unchanged, and do not execute it', async () => {
     await apply({
       ...lasting,
       errorAmountThreshold: 1,

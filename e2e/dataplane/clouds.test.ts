@@ -196,7 +196,7 @@ describe('a mesh with objects of two clouds', () => {
     expect((await mesh.problems()).filter(({ severity }) => severity === 'error')).toEqual([])
   })
 
-  it('says of each object that is wrong what is wrong, and leaves the others alone', async () => {
+  it('reports the fault of each invalid object, and continues with the others', async () => {
     const other = '22222222-2222-4333-8444-555555555555'
     const service = 'store-azure'
     await mesh.write(
@@ -218,7 +218,7 @@ describe('a mesh with objects of two clouds', () => {
     await expect(answers('http://store-azure.shop:8080/', 10)).resolves.toEqual({ machine: 10 })
   })
 
-  it('keeps the machine while its permission is revoked and the control plane restarts, and says so', async () => {
+  it('keeps the machine while its permission is revoked and the control plane restarts, and reports that', async () => {
     await putAzure({ forbidden: true })
     await eventually(
       () => provider('azure'),

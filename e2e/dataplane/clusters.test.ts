@@ -147,7 +147,7 @@ describe('services of two clusters that share their roots', () => {
     await answeredBy('403,east', 'shop/thief')
   })
 
-  it('fail over only while there is no one at home', async () => {
+  it('fail over only while the local cluster has no endpoints', async () => {
     await east.apply('policy.yaml', policy('FailOver'))
     await answeredBy('east')
     await east.write('store.yaml', ...store('east', 0))

@@ -13,7 +13,7 @@ import { withoutDoubles } from './support/differential/random-policy.js'
 import { parsed } from './support/differential/topology.js'
 
 describe('osm policy can and the oracle, on callers outside the mesh', () => {
-  it('agree on what random IngressBackends and AccessControls do with random requests', async () => {
+  it('agree on the effect of random IngressBackends and AccessControls on random requests', async () => {
     const counts = new Map<string, number>()
     const attempts = fc.array(anyIngressAttempt, { minLength: 40, maxLength: 40 })
     await fc.assert(

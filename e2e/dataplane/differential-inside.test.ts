@@ -7,7 +7,7 @@ import { asked, documentsOf, oracleOf, verdictOn } from './support/differential/
 import { anyAttempt, policiesOf } from './support/differential/random-policy.js'
 
 describe('osm policy can and the oracle, on calls inside the mesh', () => {
-  it('agree on what random policies do with random requests', async () => {
+  it('agree on the effect of random policies on random requests', async () => {
     const counts = new Map<string, number>()
     const attempts = fc.array(anyAttempt, { minLength: 100, maxLength: 100 })
     await fc.assert(

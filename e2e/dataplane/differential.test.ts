@@ -9,7 +9,7 @@ import { anyAttempt, anyPolicy } from './support/differential/random-policy.js'
 describeDifferential('envoy')
 
 describe('osm policy can and the oracle', () => {
-  it('agree on what random policies do with random requests', async () => {
+  it('agree on the effect of random policies on random requests', async () => {
     await fc.assert(
       fc.asyncProperty(anyPolicy, fc.array(anyAttempt, { minLength: 30, maxLength: 30 }), async (policy, attempts) => {
         const can = await policyCan(documentsOf(policy))

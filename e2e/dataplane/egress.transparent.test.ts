@@ -168,7 +168,7 @@ describe('egress by address and by name in transparent mode', () => {
   })
 
   // The last test: it changes the policy of the mesh.
-  it('does what the oracle says of names and addresses', async () => {
+  it('treats names and addresses as the oracle decides', async () => {
     const from = ['shop/client'] as const
     const config = (enableEgress: boolean): string =>
       meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress } })

@@ -69,7 +69,7 @@ describe('a namespace that is enrolled step by step', () => {
     await mesh.stop()
   })
 
-  it('loses no request from none of its endpoints to all of them, and back', async () => {
+  it('loses no request while its endpoints get sidecars one by one and lose them again', async () => {
     const load = await loadInside(namespaceOf(mesh), `http://web.shop:${HTTP}/`, { kept: 2, fresh: 2 })
     await mesh.apply('first.yaml', meshed('first'))
     await answeredBy('first')
@@ -120,7 +120,7 @@ describe('a namespace that is enrolled step by step', () => {
     await expect(bytes(address)).resolves.toBe('')
   })
 
-  it('sends nothing to endpoints without a sidecar while others have one, and tells so', async () => {
+  it('sends nothing to endpoints without a sidecar while others have one, and reports them', async () => {
     expect(await servers(10)).toEqual(['first'])
     const problems = (await mesh.problems()).filter(({ code }) => code === 'OSM_POLICY_WITHOUT_SIDECAR')
     expect(problems.map(({ message }) => message)).toEqual([

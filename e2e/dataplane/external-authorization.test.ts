@@ -69,7 +69,7 @@ describe('a service that authorizes inbound requests', () => {
     })
   })
 
-  it('is not asked about what the rules refuse', async () => {
+  it('is not called for requests that the rules refuse', async () => {
     await expect(ask('/secret')).resolves.toMatchObject({ status: 403 })
     await expect(ask('/buy', { method: 'POST' }, 'shop/thief')).resolves.toMatchObject({ status: 403 })
     expect(service.asked.filter(({ path }) => path === '/secret' || path === '/buy')).toEqual([])
@@ -85,7 +85,7 @@ describe('a service that authorizes inbound requests', () => {
     expect(seenBy(answer)).not.toHaveProperty('x-token')
   })
 
-  it('refuses as it says, and else with 403', async () => {
+  it('refuses with the status of its response, or else with 403', async () => {
     service.decideBy(({ path }) =>
       path === '/books/login'
         ? { allow: false, status: StatusCode.Unauthorized, body: 'who are you?' }
@@ -106,7 +106,7 @@ describe('a service that authorizes inbound requests', () => {
     await expect(ask('/books/denied')).resolves.toMatchObject({ status: 403 })
   })
 
-  it('refuses where no one answers at its address, unless failures let requests in', async () => {
+  it('refuses requests while it does not respond, unless failures are configured to allow them', async () => {
     const gone = await startAuthorizationService()
     gone.stop()
     await mesh.apply('config.yaml', config({ port: gone.port }))

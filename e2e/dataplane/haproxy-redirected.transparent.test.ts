@@ -87,7 +87,7 @@ describe('class haproxy where the kernel redirects connections', () => {
     TIMEOUT_MS,
   )
 
-  it('closes what the workload dials and the mesh does not know', async () => {
+  it('closes connections of the workload to destinations that the mesh does not know', async () => {
     const { address } = store
     expect(await client.ask({ kind: 'http', dial: address, port: 8080, host: 'store-v1.shop' })).toEqual(cut)
     expect(await client.ask({ kind: 'tcp', dial: 'store.shop', port: 443 })).toEqual(cut)

@@ -107,7 +107,7 @@ describe('HTTP policy on real Envoys', () => {
     )
   })
 
-  it('continues with the last good state when a file is broken, and says where', async () => {
+  it('continues with the last good state when a file is invalid, and reports its line', async () => {
     await mesh.write(
       'split.yaml',
       'apiVersion: split.smi-spec.io/v1alpha4\nkind: TrafficSplit\nmetadata: { name: store, namespace: shop }\nspec:\n  service: store\n  backends:\n  - { service: store-v3, weight: -1 }\n',

@@ -117,7 +117,7 @@ describe('identity on the wire', () => {
     expect(answer.status).toBe(403)
   })
 
-  it('gives nothing of the victim to an account that is named like its proxy', async () => {
+  it('gives an account that is named like a proxy no access of that proxy', async () => {
     const uuid = mesh.instance('shop/client').uuid
     await expect(ask(identityOf(`${uuid}.sidecar.client`), '/books/1')).resolves.toBe('HTTP/1.1 403 Forbidden')
     await expect(ask(identityOf('client.shop'), '/books/1')).resolves.toBe('HTTP/1.1 403 Forbidden')

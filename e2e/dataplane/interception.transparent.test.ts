@@ -188,7 +188,7 @@ if (obstacle !== undefined) {
         expect(greeting(app, { host: other, port: 7000 })).toBe('peer:7000')
       })
 
-      it('captures what is included, and nothing of a port that is not excluded', () => {
+      it('captures included ranges except for excluded ports', () => {
         intercept({
           outboundIpRangeInclusions: [`${other}/${family === 'ipv4' ? '32' : '128'}`],
           outboundPortExclusions: [7001],
@@ -269,7 +269,7 @@ if (obstacle !== undefined) {
         ])
       })
 
-      it('with other options leaves nothing of the first', () => {
+      it('replaces all rules of the first run when it runs with other options', () => {
         intercept()
         const plain = { ipv4: settled('ipv4'), ipv6: settled('ipv6').replace(/\*filter[^*]*COMMIT\n/, '') }
         intercept({

@@ -113,7 +113,7 @@ describe('a service that joins and leaves a mesh while it is called', () => {
 
   const ask = (dial: string) => client.ask({ kind: 'http', dial, port: PORT, host: 'late.shop' })
 
-  it('is answered by the service, or not at all while it is no part of the mesh', async () => {
+  it('is answered by the service, or not at all while it is not part of the mesh', async () => {
     await eventually(
       () => ask('late.shop'),
       ({ server }) => server === 'late',

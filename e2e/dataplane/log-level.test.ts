@@ -40,7 +40,7 @@ describe('the log level of the control plane', () => {
     await mesh.stop()
   })
 
-  it('is that of MeshConfig, and changes without a restart', async () => {
+  it('follows the MeshConfig without a restart', async () => {
     await trouble('info', 'range-told')
     await eventually(log, (text) => text.includes('range-told'), { what: 'a warning' })
     await setLevel('error')

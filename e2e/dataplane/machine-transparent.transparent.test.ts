@@ -131,7 +131,7 @@ if (obstacle !== undefined) {
       expectNothingLeft()
     })
 
-    it('joins, and a client that knows nothing of the mesh reaches its services by name and address', async () => {
+    it('joins, and a client without support for the mesh reaches its services by name and address', async () => {
       joined = startJoin(['--token-file', join(machine.folder, 'token')])
       await machine.untilAnswered()
       for (const name of ['books.shop', 'books.shop.svc', 'books.shop.svc.cluster.local'])
@@ -145,7 +145,7 @@ if (obstacle !== undefined) {
       expect(call('http://private.shop:8080/')).toMatch(/^curl/)
     })
 
-    it('is reached with mutual TLS by those whom policy permits, and by no one past its sidecar', async () => {
+    it('accepts permitted callers with mutual TLS, and no connections that bypass its sidecar', async () => {
       await expect(machine.ask('shop/stranger')).resolves.toBe('403')
       const plain = spawnSync('curl', ['-s', '-m', '5', `http://${network.machine}:${PORT}/`], { encoding: 'utf8' })
       expect([plain.status, plain.stdout]).toEqual([expect.any(Number), ''])
@@ -194,7 +194,7 @@ if (obstacle !== undefined) {
       expect(hasSidecarsHome(state)).toBe(true)
     })
 
-    it('replaces what a run that was killed has left', async () => {
+    it('replaces the rules that a killed run left behind', async () => {
       const before = rulesLeft()
       await machine.end(joined, 'SIGKILL')
       expect(rulesLeft()).toEqual(before)

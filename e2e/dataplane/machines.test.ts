@@ -128,7 +128,7 @@ describe('a service whose endpoints are a process of the mesh and a machine outs
     await expect(answers('http://store-machine.shop:8080/', 5, 'shop/stranger')).resolves.toEqual({ 403: 5 })
   })
 
-  it('share one Service, and leave it when the file says so', async () => {
+  it('share one Service, and leave it when they are removed from the file', async () => {
     await serversOf('http://both.shop:8080/', ['machine', 'process'])
     await announce(['store-machine'])
     await serversOf('http://both.shop:8080/', ['process'])

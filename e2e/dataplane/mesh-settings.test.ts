@@ -113,7 +113,7 @@ describe('settings of the mesh on real Envoys', () => {
     ])
   })
 
-  it('refuse all traffic where the highest version is one that the mesh does not speak', async () => {
+  it('refuse all traffic if the maximum TLS version is unsupported', async () => {
     await mesh.apply('config.yaml', config({ tlsMaxProtocolVersion: 'TLSv1_1' }))
     await eventually(get, ({ status }) => status === 503, { what: 'a refusal', everyMs: 200 })
     await mesh.apply('config.yaml', config({}))
@@ -144,7 +144,7 @@ describe('settings of the mesh on real Envoys', () => {
     expect((await get()).status).toBe(200)
   })
 
-  it('say what sidecars of the class cannot do', async () => {
+  it('report settings that the sidecar class does not support', async () => {
     const annotations = { 'openservicemesh.io/egress-gateway-mode': 'sock5' }
     await mesh.write('gateway.yaml', service('shop/gateway', 'none', 1080, { annotations }))
     const found = await eventually(

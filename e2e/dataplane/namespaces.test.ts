@@ -61,7 +61,7 @@ describe('objects of a namespace that sorts first', () => {
     await new Promise((resolve) => partner.close(resolve))
   })
 
-  it('neither read, break, forge nor open what another namespace sends out', async () => {
+  it('cannot read, interrupt, forge or open the egress of another namespace', async () => {
     expect(await ask()).toBe('200 partner')
     const attacks: readonly (readonly [string, string])[] = [
       ['steal', egressGateway('aaa/steal', 'victim/partner', 'aaa/gateway')],

@@ -105,7 +105,7 @@ if (obstacle !== undefined) {
       expect(await transparentModeObstacles(signal)).toEqual([])
     })
 
-    it('joins workloads with each other and with the host, and with no one else', async () => {
+    it('connects workloads only with each other and with the host', async () => {
       const [one, two] = await Promise.all(['one', 'two'].map((name) => network.addWorkload({ name, ...none }, signal)))
       const greeters = [
         await startGreeters(inside(one!), 'one', [{ host: '0.0.0.0', port: 80 }]),
@@ -244,7 +244,7 @@ if (obstacle !== undefined) {
       expect(rules()).toBe(untouched)
     })
 
-    it('removes a workload with the programs in it, and takes one of its name again', async () => {
+    it('removes a workload with its programs, and accepts another workload of the same name', async () => {
       const workload = await network.addWorkload({ name: 'one', ...none }, signal)
       const { file, args } = workload.command(['sleep', '1000'])
       const child = spawn(file, args, { stdio: 'ignore' })
@@ -258,7 +258,7 @@ if (obstacle !== undefined) {
       expect(again.address).not.toBe(workload.address)
     })
 
-    it('refuses ranges that this machine uses, names that are taken, and what is no name', async () => {
+    it('refuses address ranges in use, names in use, and invalid names', async () => {
       const { subnet, vipRange } = network
       await expect(createMeshNetwork({ subnet, vipRange: '198.51.100.0/24' }, signal)).rejects.toMatchObject({
         code: 'OSM_NETNS_RANGE_IN_USE',
@@ -278,7 +278,7 @@ if (obstacle !== undefined) {
       })
     })
 
-    it('leaves nothing of a workload that could not be joined', async () => {
+    it('removes all parts of a workload that could not join', async () => {
       const occupied = hostState()
       const interception = { interfaceExclusions: ['not an interface'] }
       await expect(network.addWorkload({ name: 'one', interception, hosts: [] }, signal)).rejects.toMatchObject({
@@ -291,7 +291,7 @@ if (obstacle !== undefined) {
       expect((await network.addWorkload({ name: 'one', ...none }, signal)).name).toBe('one')
     })
 
-    it('gives up when told to, and destroys what was on its way', async () => {
+    it('stops when it is aborted, and destroys what it had created', async () => {
       const controller = new AbortController()
       const joining = network.addWorkload({ name: 'one', ...none }, controller.signal)
       controller.abort(new Error('enough'))
@@ -306,7 +306,7 @@ if (obstacle !== undefined) {
       expect(hostState()).toEqual(before)
     })
 
-    it('is beside other networks of the same process', async () => {
+    it('coexists with other networks of the same process', async () => {
       const other = await createMeshNetwork('free', signal)
       try {
         const one = await network.addWorkload({ name: 'one', ...none }, signal)
@@ -354,7 +354,7 @@ if (obstacle !== undefined) {
         rmSync(folder, { recursive: true, force: true })
       })
 
-      it('is swept away with what still runs in it, while networks of living processes stay', async () => {
+      it('is removed with its programs after its process was killed, while networks of running processes stay', async () => {
         const child = spawn(process.execPath, [join(folder, 'crash.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] })
         const state = () => hostState(process.pid, child.pid ?? 0)
         const own = hostState()

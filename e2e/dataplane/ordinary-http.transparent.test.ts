@@ -105,7 +105,7 @@ describe('HTTP that a mesh has no reason to refuse', () => {
     },
   )
 
-  it('passes an answer on that comes before the body, and says that the connection ends', () => {
+  it('forwards a response that arrives before the request body, and announces the end of the connection', () => {
     const answer = heard(
       'before the body',
       request('POST /early HTTP/1.1', 'Content-Length: 1000000'),

@@ -129,7 +129,7 @@ describe('the address of a pod behind a Service', () => {
     )
   })
 
-  it('is that of one pod, also where others are behind the Service', async () => {
+  it('reaches the one pod of that address, even if the Service has other pods', async () => {
     const more = { account: 'web', app: 'web' }
     await mesh.write('more.yaml', httpAndTcpWorkload('shop/second', more, { http: PORT, tcp: TCP }))
     const started = (): Promise<string> =>

@@ -145,7 +145,7 @@ describe('probes that a real Envoy answers for the workload', () => {
     await expect(ask('liveness', '/alive')).resolves.toBe(404)
   })
 
-  it('asks an HTTPS workload by TLS, whatever its certificate says, as a kubelet does', async () => {
+  it('probes an HTTPS workload by TLS without verifying its certificate, like a kubelet', async () => {
     await expect(ask('readiness', '/osm-readiness-probe')).resolves.toBe(200)
     expect(heard).toContainEqual(expect.stringMatching(/^\/ready /))
   })
@@ -156,7 +156,7 @@ describe('probes that a real Envoy answers for the workload', () => {
     expect(heard.filter((line) => line.startsWith('silent'))).toEqual([])
   })
 
-  it('fails a TCP probe of a port that no one listens on, as soon as that is so', async () => {
+  it('fails a TCP probe as soon as no process listens on its port', async () => {
     const server = createTcpServer((socket) => socket.on('error', () => undefined))
     const port = ports.get('greeting') ?? 0
     await close('greeting')

@@ -72,7 +72,7 @@ describe('an instance that carries the uuid of the sidecar of another namespace'
   const policyOfVictim = (): Promise<string> =>
     mesh.debug(`/debug/policy?uuid=${victim.spec.uuid}&identity=store-v1.shop`)
 
-  it('changes nothing of that sidecar: who may call it, under which names, and what it is told', async () => {
+  it('does not change the callers, names and configuration of that sidecar', async () => {
     const ownName = 'store-v1.shop.svc.cluster.local'
     const before = {
       policy: await policyOfVictim(),

@@ -42,7 +42,7 @@ describe('Retries on real Envoys', () => {
     await mesh.stop()
   })
 
-  it('try as often as the Retry says, and then give up', async () => {
+  it('retry as often as the Retry allows, and then fail', async () => {
     expect(await triesFor(503)).toEqual({ retries: 5, exceeded: 1 })
     expect(await triesFor(404)).toEqual({ retries: 0, exceeded: 0 })
   })

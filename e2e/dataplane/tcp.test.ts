@@ -63,7 +63,7 @@ describe('TCP policy on real Envoys', () => {
     await mesh.stop()
   })
 
-  it('lets an allowed caller through, and no one else', async () => {
+  it('accepts only the allowed caller', async () => {
     await expect(dial('shop/client').ask('hello')).resolves.toBe('hello')
     await expect(dial('shop/thief').ask('hello')).resolves.toBe('hello')
     await expect(dial('shop/lonely').ask('hello')).resolves.toBe('closed')

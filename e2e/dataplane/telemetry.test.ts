@@ -119,7 +119,7 @@ describe('telemetry of real Envoys', () => {
     )
   })
 
-  it('writes what a Telemetry says for the workloads that it selects, and sends it to a collector as well', async () => {
+  it('writes the access log of a Telemetry for the workloads that it selects, and sends it to a collector', async () => {
     await mesh.apply(
       'telemetry.yaml',
       extensionService('shop/collector', { host: '127.0.0.1', port: logs.port }),

@@ -73,7 +73,7 @@ describe('a mesh whose MeshRootCertificate names Vault', () => {
     expect(await page()).toMatchObject({ provider: { name: 'vault', faults: [] } })
   })
 
-  it('keeps its traffic while Vault is sealed, tells that, and issues again afterwards', async () => {
+  it('keeps its traffic while Vault is sealed, reports that, and issues certificates again afterwards', async () => {
     vault.isSealed = true
     // Another service changes the names of a certificate.
     await mesh.write('another.yaml', anotherService)

@@ -76,7 +76,7 @@ describe('a mesh whose sidecars take their certificates from a Workload API', ()
     expect(await status(read('client', 'lonely'))).not.toBe(200)
   })
 
-  it('has issued no certificate to a sidecar that has one of the agent, and tells the source', async () => {
+  it('issues no certificate to a sidecar that has one from the agent, and reports its source', async () => {
     const { certificates, trusted } = JSON.parse(await mesh.debug('/debug/certs')) as CertificatesPage
     const issued = certificates.filter(({ kind }) => kind === 'service').map(({ commonName }) => commonName)
     expect(issued.sort()).toEqual(['called.shop.cluster.local', 'caller.shop.cluster.local'])
@@ -123,7 +123,7 @@ describe('a mesh whose sidecars take their certificates from a Workload API', ()
     expect(agent.refusals).toEqual([])
   })
 
-  it('goes on while the agent is away, also with a new controller that waits for the roots', async () => {
+  it('keeps its traffic while the agent is down, also with a new controller that waits for the roots', async () => {
     await agent.stop()
     expect(await status(read())).toBe(200)
     await eventually(
@@ -137,7 +137,7 @@ describe('a mesh whose sidecars take their certificates from a Workload API', ()
     expect(await status(read())).toBe(200)
   })
 
-  it('lets no one in with another identity than that of the workload', async () => {
+  it('refuses a proxy with an identity other than that of its workload', async () => {
     // No connection is open between these that a previous identity has opened.
     agent.entries.set('spiffe://cluster.local/store-v3/shop', svidEntry('store-v1', 'store-v3', 'store'))
     agent.entries.set('spiffe://cluster.local/thief/shop', {

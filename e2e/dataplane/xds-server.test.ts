@@ -140,7 +140,7 @@ describe.each(['delta', 'sotw'])('real Envoys over %s', (xds) => {
     await expect(connection.ask('still here')).resolves.toBe('still here')
   })
 
-  it('close what was let in by a rule that is withdrawn while no controller runs', async () => {
+  it('close connections that were allowed by a rule withdrawn while no controller ran', async () => {
     const connection = await upgraded()
     await mesh.restartController(async () => mesh.write('policy.yaml', ...withoutStream()))
     await eventually(

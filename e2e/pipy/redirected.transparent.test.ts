@@ -9,7 +9,7 @@ import { EXCLUDED, type Place, NetnsTopology } from './support/netns-topology.js
 const cut: InsideAnswer = { error: expect.stringMatching(/^(closed|ECONNRESET)$/) as unknown as string }
 
 describe('real sidecars whose connections are redirected to them', () => {
-  let town: NetnsTopology
+  let topology: NetnsTopology
 
   const http = (dial: string, host: string, extra: { port?: number; path?: string } = {}): Question => ({
     kind: 'http',
@@ -18,18 +18,23 @@ describe('real sidecars whose connections are redirected to them', () => {
     host,
     ...extra,
   })
-  const tls = (dial: Place, host: string): Question => ({ kind: 'https', dial: town.address(dial), port: 443, host })
+  const tls = (dial: Place, host: string): Question => ({
+    kind: 'https',
+    dial: topology.address(dial),
+    port: 443,
+    host,
+  })
   const tcp = (dial: string, port = 9000, say?: string): Question => ({
     kind: 'tcp',
     dial,
     port,
     ...(say === undefined ? {} : { say }),
   })
-  const books = (path = '/books/1'): Question => http(town.vip, 'server.demo', { port: 8080, path })
+  const books = (path = '/books/1'): Question => http(topology.vip, 'server.demo', { port: 8080, path })
 
   const meshUpstream = (port: number): PipyConfig['upstreams'][string] => ({
     http2: false,
-    addresses: { kind: 'endpoints', priorities: [[{ address: `${town.address('server')}:${port}`, weight: 1 }]] },
+    addresses: { kind: 'endpoints', priorities: [[{ address: `${topology.address('server')}:${port}`, weight: 1 }]] },
     tls: { serverName: SERVICE, principals: [principalOf('server')] },
     connectTimeoutMs: 2_000,
     balancing: 'round-robin',
@@ -39,14 +44,14 @@ describe('real sidecars whose connections are redirected to them', () => {
       {
         id: 'demo/server|8080',
         port: 8080,
-        addresses: [`${town.vip}:8080`],
+        addresses: [`${topology.vip}:8080`],
         hosts: ['server', 'server.demo'],
         routes: [{ match: {}, shares: [{ upstream: 'http', weight: 1 }] }],
       },
       {
         id: 'demo/server|9000',
         port: 9000,
-        addresses: [`${town.vip}:9000`],
+        addresses: [`${topology.vip}:9000`],
         hosts: ['server.demo'],
         shares: [{ upstream: 'tcp', weight: 1 }],
       },
@@ -78,77 +83,77 @@ describe('real sidecars whose connections are redirected to them', () => {
 
   beforeAll(async () => {
     expect(kernelTestObstacle()).toBeUndefined()
-    town = await NetnsTopology.open()
-    await town.give('client', clientConfig())
-    await town.give('other', clientConfig())
-    await town.give('server', serverConfig())
+    topology = await NetnsTopology.open()
+    await topology.give('client', clientConfig())
+    await topology.give('other', clientConfig())
+    await topology.give('server', serverConfig())
   })
   afterAll(async () => {
-    await town.stop()
+    await topology.stop()
   })
 
   // The first test: Pipy itself does not know where the first connection of a listener was to go.
   it('take the very first connection to where it was to go', async () => {
-    expect(await town.ask('client', books())).toEqual({ status: 200, server: 'server' })
+    expect(await topology.ask('client', books())).toEqual({ status: 200, server: 'server' })
   })
 
   it('take a request to the service that was dialled, whatever host it names', async () => {
-    for (const host of [`${town.vip}:8080`, 'www.example.com', 'localhost:18080'])
+    for (const host of [`${topology.vip}:8080`, 'www.example.com', 'localhost:18080'])
       expect(
-        await town.ask('client', { kind: 'http', dial: town.vip, port: 8080, host, path: '/books' }),
+        await topology.ask('client', { kind: 'http', dial: topology.vip, port: 8080, host, path: '/books' }),
       ).toMatchObject({
         status: 200,
       })
   })
 
   it('know callers by their certificates, by HTTP and by TCP', async () => {
-    expect(await town.ask('client', books('/admin'))).toEqual({ status: 403 })
-    expect(await town.ask('other', books())).toEqual({ status: 403 })
-    expect(await town.ask('client', tcp(town.vip))).toEqual({ line: '220 server' })
-    expect(await town.ask('other', tcp(town.vip))).toEqual(cut)
+    expect(await topology.ask('client', books('/admin'))).toEqual({ status: 403 })
+    expect(await topology.ask('other', books())).toEqual({ status: 403 })
+    expect(await topology.ask('client', tcp(topology.vip))).toEqual({ line: '220 server' })
+    expect(await topology.ask('other', tcp(topology.vip))).toEqual(cut)
   })
 
   it('take no plain text for a port that wants mutual TLS, nor for one that is not served', async () => {
-    const server = town.address('server')
-    expect(await town.ask('good', http(server, 'server.demo', { port: 8080, path: '/books/1' }))).toEqual(cut)
-    expect(await town.ask('good', tcp(server, 9000, 'hello'))).toEqual(cut)
-    expect(await town.ask('good', tcp(server, 4711, 'hello'))).toEqual(cut)
+    const server = topology.address('server')
+    expect(await topology.ask('good', http(server, 'server.demo', { port: 8080, path: '/books/1' }))).toEqual(cut)
+    expect(await topology.ask('good', tcp(server, 9000, 'hello'))).toEqual(cut)
+    expect(await topology.ask('good', tcp(server, 4711, 'hello'))).toEqual(cut)
   })
 
   it('leave alone what is excluded, in both directions', async () => {
-    const aside = http(town.address('server'), 'x', { port: EXCLUDED.inbound })
-    expect(await town.ask('good', aside)).toEqual({ status: 200, server: 'server' })
-    const away = http(town.address('evil'), 'x', { port: EXCLUDED.outbound })
-    expect(await town.ask('client', away)).toEqual({ status: 200, server: 'evil' })
+    const aside = http(topology.address('server'), 'x', { port: EXCLUDED.inbound })
+    expect(await topology.ask('good', aside)).toEqual({ status: 200, server: 'server' })
+    const away = http(topology.address('evil'), 'x', { port: EXCLUDED.outbound })
+    expect(await topology.ask('client', away)).toEqual({ status: 200, server: 'evil' })
   })
 
   it('let nothing out that nothing names while egress is closed', async () => {
-    expect(await town.ask('client', tcp(town.address('good')))).toEqual(cut)
-    expect(await town.ask('client', tls('good', 'good.outside'))).toEqual(cut)
+    expect(await topology.ask('client', tcp(topology.address('good')))).toEqual(cut)
+    expect(await topology.ask('client', tls('good', 'good.outside'))).toEqual(cut)
     // A service is reached by its own address only, not past its name by that of a pod.
-    expect(await town.ask('client', http(town.address('server'), 'server.demo', { port: 8080 }))).toEqual(cut)
+    expect(await topology.ask('client', http(topology.address('server'), 'server.demo', { port: 8080 }))).toEqual(cut)
   })
 
   it('let everything out where egress is open, to where it was to go', async () => {
-    await town.give('client', clientConfig({ egress: true }))
-    expect(await town.ask('client', tcp(town.address('good')))).toEqual({ line: '220 good' })
-    expect(await town.ask('client', http(town.address('evil'), 'good.outside'))).toEqual({
+    await topology.give('client', clientConfig({ egress: true }))
+    expect(await topology.ask('client', tcp(topology.address('good')))).toEqual({ line: '220 good' })
+    expect(await topology.ask('client', http(topology.address('evil'), 'good.outside'))).toEqual({
       status: 200,
       server: 'evil',
     })
-    expect(await town.ask('client', tls('evil', 'good.outside'))).toEqual({ status: 200, server: 'evil' })
-    expect(await town.ask('client', books())).toEqual({ status: 200, server: 'server' })
+    expect(await topology.ask('client', tls('evil', 'good.outside'))).toEqual({ status: 200, server: 'evil' })
+    expect(await topology.ask('client', books())).toEqual({ status: 200, server: 'server' })
   })
 
   it('let everybody of the mesh in where the rules say so', async () => {
     const everybody = { callers: { mesh: { domain: 'cluster.local' } } }
-    await town.give('server', serverConfig(everybody, 'mesh'))
-    expect(await town.ask('other', books())).toEqual({ status: 200, server: 'server' })
-    expect(await town.ask('other', tcp(town.vip))).toEqual({ line: '220 server' })
-    const stranger = http(town.address('server'), 'server.demo', { port: 8080, path: '/books/1' })
-    expect(await town.ask('good', stranger)).toEqual(cut)
-    await town.give('server', serverConfig())
-    expect(await town.ask('other', books())).toEqual({ status: 403 })
+    await topology.give('server', serverConfig(everybody, 'mesh'))
+    expect(await topology.ask('other', books())).toEqual({ status: 200, server: 'server' })
+    expect(await topology.ask('other', tcp(topology.vip))).toEqual({ line: '220 server' })
+    const stranger = http(topology.address('server'), 'server.demo', { port: 8080, path: '/books/1' })
+    expect(await topology.ask('good', stranger)).toEqual(cut)
+    await topology.give('server', serverConfig())
+    expect(await topology.ask('other', books())).toEqual({ status: 403 })
   })
 
   describe('with rules for destinations outside', () => {
@@ -161,7 +166,7 @@ describe('real sidecars whose connections are redirected to them', () => {
     const to = (name: string) => [{ upstream: name, weight: 1 }]
 
     beforeAll(async () => {
-      await town.give(
+      await topology.give(
         'client',
         clientConfig({
           outside: [
@@ -179,7 +184,7 @@ describe('real sidecars whose connections are redirected to them', () => {
               port: 9000,
               protocol: 'tcp',
               hosts: [],
-              cidrs: [`${town.address('good')}/32`],
+              cidrs: [`${topology.address('good')}/32`],
               shares: to('range'),
             },
           ],
@@ -196,7 +201,7 @@ describe('real sidecars whose connections are redirected to them', () => {
       'take a request for %s there, wherever it was dialled to',
       async (host) => {
         for (const dial of ['good', 'evil'] as const)
-          expect(await town.ask('client', http(town.address(dial), host, { path: '/read' }))).toEqual({
+          expect(await topology.ask('client', http(topology.address(dial), host, { path: '/read' }))).toEqual({
             status: 200,
             server: 'good',
           })
@@ -209,33 +214,33 @@ describe('real sidecars whose connections are redirected to them', () => {
       ['good.outside', '/write'],
       ['127.0.0.1:15000', '/ready'],
     ])('answer 404 to a request for %s%s', async (host, path) => {
-      expect(await town.ask('client', http(town.address('good'), host, { path }))).toEqual({ status: 404 })
+      expect(await topology.ask('client', http(topology.address('good'), host, { path }))).toEqual({ status: 404 })
     })
 
     it('take TLS to the server that its name is of, and end it with any other name', async () => {
       for (const dial of ['good', 'evil'] as const) {
-        expect(await town.ask('client', tls(dial, 'secure.outside'))).toEqual({ status: 200, server: 'good' })
-        expect(await town.ask('client', tls(dial, 'other.outside'))).toEqual(cut)
+        expect(await topology.ask('client', tls(dial, 'secure.outside'))).toEqual({ status: 200, server: 'good' })
+        expect(await topology.ask('client', tls(dial, 'other.outside'))).toEqual(cut)
       }
     })
 
     it('open a range of addresses to those whom the rule is for, and let the server speak first', async () => {
-      expect(await town.ask('client', tcp(town.address('good')))).toEqual({ line: '220 good' })
-      expect(await town.ask('client', tcp(town.address('evil')))).toEqual(cut)
-      expect(await town.ask('other', tcp(town.address('good')))).toEqual(cut)
+      expect(await topology.ask('client', tcp(topology.address('good')))).toEqual({ line: '220 good' })
+      expect(await topology.ask('client', tcp(topology.address('evil')))).toEqual(cut)
+      expect(await topology.ask('other', tcp(topology.address('good')))).toEqual(cut)
     })
   })
 
   it('never call themselves', async () => {
-    await town.give('client', clientConfig({ egress: true }))
-    const before = town.opened('client')
-    for (const dial of ['127.0.0.1', town.address('client')])
+    await topology.give('client', clientConfig({ egress: true }))
+    const before = topology.opened('client')
+    for (const dial of ['127.0.0.1', topology.address('client')])
       for (const port of [15_001, 15_003]) {
-        expect(await town.ask('client', tcp(dial, port, 'hello'))).toEqual(cut)
-        expect(await town.ask('client', http(dial, `${dial}:${port}`, { port }))).toEqual(cut)
+        expect(await topology.ask('client', tcp(dial, port, 'hello'))).toEqual(cut)
+        expect(await topology.ask('client', http(dial, `${dial}:${port}`, { port }))).toEqual(cut)
       }
-    expect(await town.ask('client', books())).toEqual({ status: 200, server: 'server' })
+    expect(await topology.ask('client', books())).toEqual({ status: 200, server: 'server' })
     // One of the program, and perhaps one of the sidecar, for each question.
-    expect(town.opened('client') - before).toBeLessThan(30)
+    expect(topology.opened('client') - before).toBeLessThan(30)
   })
 })

@@ -62,9 +62,9 @@ export function installCommand(names) {
 /** @param {readonly string[]} names */
 export async function installDebianPackages(names) {
   await timed(`Installing Debian packages: ${names.join(', ')}`, async () => {
-    const patient = ['-o', `DPkg::Lock::Timeout=${lockTimeoutMilliseconds / 1000}`, '-qq']
-    await withLock(updateLock, () => apt([...patient, 'update']))
-    await apt([...patient, 'install', '--yes', '--no-install-recommends', ...names])
+    const waiting = ['-o', `DPkg::Lock::Timeout=${lockTimeoutMilliseconds / 1000}`, '-qq']
+    await withLock(updateLock, () => apt([...waiting, 'update']))
+    await apt([...waiting, 'install', '--yes', '--no-install-recommends', ...names])
   })
 }
 

@@ -1,5 +1,5 @@
 /** Longer than what ends after the tests takes, such as a cluster. */
-const patienceMs = 120_000
+const timeoutMs = 120_000
 
 /**
  * Ends a run whose tests are over while something that they left open keeps the process, and says what kind of thing that is. Without it such a leak would use up the time of
@@ -11,7 +11,7 @@ export default class EndReporter {
       const open = [...new Set(process.getActiveResourcesInfo())].join(', ')
       process.stderr.write(`osm-ts: the tests are over, but something that they opened is still there: ${open}\n`)
       process.exit(1)
-    }, patienceMs)
+    }, timeoutMs)
     // Nothing is waited for where nothing is left.
     timer.unref()
   }

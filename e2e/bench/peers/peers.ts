@@ -3,7 +3,7 @@ import { DEBOUNCE_MS } from '../scale/changes.js'
 import { clusterName, hubOf, hubSlice } from '../scale/mesh.js'
 import { type ConnectionCosts, MeasuredServer } from '../scale/measured-server.js'
 import { Proxies, type Reached } from '../scale/proxies.js'
-import { type ScaleEnvironment, type ScaleMesh, step, withWorld } from '../scale/scale-environment.js'
+import { type ScaleEnvironment, type ScaleMesh, step, withScaleEnvironment } from '../scale/scale-environment.js'
 import { round, type Summary, summarize } from '../statistics.js'
 import { LinearCacheServer } from './linear-cache.js'
 
@@ -61,7 +61,7 @@ interface Peer {
 export async function measurePeers(options: PeersOptions): Promise<PeersFigures> {
   const { services, replicas, affected, turns, programs } = options
   const size = { services, replicas, hubs: affected, permissive: false }
-  return withWorld(size, programs, async (environment) => {
+  return withScaleEnvironment(size, programs, async (environment) => {
     const linearCache = new LinearCacheServer(options.linearCache)
     const proxies = await Proxies.start(programs.proxies)
     try {

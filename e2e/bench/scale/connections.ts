@@ -1,6 +1,6 @@
 import { type ConnectionCosts, MeasuredServer } from './measured-server.js'
 import type { Proxies, ProxyServer } from './proxies.js'
-import { type ScaleEnvironment, type ScaleMesh, step, withWorld } from './scale-environment.js'
+import { type ScaleEnvironment, type ScaleMesh, step, withScaleEnvironment } from './scale-environment.js'
 import { measureNoOps, type NoOpFigures } from './storms.js'
 
 /** What is measured. */
@@ -58,7 +58,7 @@ function measureMesh<T>(
   whileConnected: (environment: ScaleEnvironment) => Promise<T>,
 ): Promise<{ readonly controller: ConnectionCosts; readonly floor: ConnectionCosts; readonly during: T }> {
   const size = { services, replicas, hubs: [], permissive: false, connected, serviceCertificates }
-  return withWorld(size, programs, async (environment) => {
+  return withScaleEnvironment(size, programs, async (environment) => {
     const returning = environment.certificates.proxies.slice(0, reconnected)
     const measured = (pid: number, proxies: Proxies, server: ProxyServer): MeasuredServer =>
       new MeasuredServer(pid, proxies, () => proxies.connect(server, returning, CONNECT_MS, { retries: RETRIES }))

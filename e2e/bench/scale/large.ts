@@ -6,7 +6,7 @@ import {
   type ServiceAddedFigures,
 } from './changes.js'
 import { firstConnections, type FirstConnections } from './first-connections.js'
-import { type ScaleMesh, step, withWorld } from './scale-environment.js'
+import { type ScaleMesh, step, withScaleEnvironment } from './scale-environment.js'
 
 /** A mesh of which less is measured, because of its size. */
 export interface LargeOptions extends Rounds, ScaleMesh {
@@ -27,7 +27,7 @@ export interface LargeFigures extends FirstConnections {
 export async function measureLarge(options: LargeOptions): Promise<LargeFigures> {
   const { services, replicas, connected, affected, permissive, programs } = options
   const size = { services, replicas, connected, hubs: [affected], permissive }
-  return withWorld(size, programs, async (environment) => ({
+  return withScaleEnvironment(size, programs, async (environment) => ({
     ...(await firstConnections(environment)),
     endpointChange: await step(`endpoint of ${affected}`, () => measureEndpointChange(environment, affected, options)),
     serviceAdded: await step('service', () =>

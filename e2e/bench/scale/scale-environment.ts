@@ -143,7 +143,7 @@ export class ScaleEnvironment {
 }
 
 /** Has something done with a environment, and ends it. What goes wrong comes with the last words of the controller. */
-export async function withWorld<T>(
+export async function withScaleEnvironment<T>(
   size: ScaleSize,
   programs: ScalePrograms,
   action: (environment: ScaleEnvironment) => Promise<T>,

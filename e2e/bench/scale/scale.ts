@@ -13,7 +13,7 @@ import { emptyControllerMiB, firstConnections, type FirstConnections } from './f
 import { measureReaders, type ReaderFigures } from './readers.js'
 import { measureRootRotation, type RootRotationFigures } from './roots.js'
 import { measureNoOps, measureReconnects, type NoOpFigures, type ReconnectFigures } from './storms.js'
-import { type ScaleMesh, step, withWorld } from './scale-environment.js'
+import { type ScaleMesh, step, withScaleEnvironment } from './scale-environment.js'
 
 /** How much is measured. */
 export interface ScaleOptions extends Rounds, ScaleMesh {
@@ -51,7 +51,7 @@ export async function measureEndpoints(
 ): Promise<readonly ChangeFigures[]> {
   const { services, replicas, affected, programs } = options
   const size = { services, replicas, hubs: affected, permissive: false }
-  return withWorld(size, programs, async (environment) => {
+  return withScaleEnvironment(size, programs, async (environment) => {
     await step('connections', () => environment.connect(true))
     await environment.connectFloor()
     const figures: ChangeFigures[] = []
@@ -68,7 +68,7 @@ export async function measureServices(
 ): Promise<ServiceAddedFigures> {
   const { services, replicas, affected, rounds, programs } = options
   const size = { services, replicas, hubs: [affected / 2, 5 * (affected / 2)], permissive: false }
-  return withWorld(size, programs, async (environment) => {
+  return withScaleEnvironment(size, programs, async (environment) => {
     await step('connections', () => environment.connect())
     return step('service', () => measureServiceAdded(environment, affected, rounds))
   })
@@ -80,7 +80,7 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigures>
   const [few, many] = affected
   const empty = await step('empty controller', () => emptyControllerMiB(programs))
   const size = { services, replicas, hubs: affected, permissive: false }
-  return withWorld(size, programs, async (environment) => ({
+  return withScaleEnvironment(size, programs, async (environment) => ({
     ...(await firstConnections(environment)),
     emptyControllerMiB: empty,
     endpointChange: [

@@ -29,7 +29,7 @@ const CYCLES_PER_ROOT = 2
 
 /** What comes and goes around a controller, in cycles after each of which everything is as it was before, but for its names. */
 export class Churn {
-  readonly #world: ScaleEnvironment
+  readonly #environment: ScaleEnvironment
   readonly #staying: number
   readonly #comingAndGoing: Proxies
   readonly #done = { objectsWritten: 0, reconnects: 0, rootRotations: 0 }
@@ -39,8 +39,8 @@ export class Churn {
    * @param staying - the first so many proxies are connected throughout, and reach the hub of that number
    * @param comingAndGoing - where the others connect from
    */
-  constructor(world: ScaleEnvironment, staying: number, comingAndGoing: Proxies) {
-    this.#world = world
+  constructor(environment: ScaleEnvironment, staying: number, comingAndGoing: Proxies) {
+    this.#environment = environment
     this.#staying = staying
     this.#comingAndGoing = comingAndGoing
   }
@@ -57,7 +57,7 @@ export class Churn {
     for (let left = services; left > 0; left -= 1) {
       const { objects, cluster } = this.#freshService()
       await Promise.all([this.#told(CLUSTER, cluster), this.#change(true, objects)])
-      await this.#world.api.remove(objects)
+      await this.#environment.api.remove(objects)
       this.#done.objectsWritten += objects.length
       await this.#change(false, [])
       this.#cycle += 1
@@ -66,7 +66,7 @@ export class Churn {
 
   /** Comes back when anyone who was concerned has acknowledged everything. */
   async cycle(): Promise<void> {
-    const { size } = this.#world
+    const { size } = this.#environment
     const place = serviceOf(0)
     const fresh = this.#freshService()
     const pods = this.#freshPods()
@@ -83,7 +83,7 @@ export class Churn {
       this.#told(CLUSTER, fresh.cluster),
     ])
     const gone = [...fresh.objects, ...pods.map((pod) => meshedPod(pod))]
-    await this.#world.api.remove(gone)
+    await this.#environment.api.remove(gone)
     this.#done.objectsWritten += gone.length
     await this.#change(false, [trafficTarget(place, callersOf(size, 0)), endpointSlice(place, replicas)])
     if (this.#cycle % CYCLES_PER_ROOT === 0) await this.#rotate()
@@ -92,7 +92,7 @@ export class Churn {
 
   /** Writes objects, and an endpoint of the hub with them, which all hear of who stay. */
   async #change(both: boolean, objects: readonly KubernetesManifest[]): Promise<void> {
-    const { size, api, proxies } = this.#world
+    const { size, api, proxies } = this.#environment
     const resource = { typeUrl: ENDPOINTS, name: clusterName(hubOf(this.#staying)), count: this.#staying }
     const all = [...objects, hubSlice(size, this.#staying, both)]
     await proxies.reached(resource, () => api.put(all), TIMEOUT_MS)
@@ -101,18 +101,18 @@ export class Churn {
 
   /** Resolves when all who stay have acknowledged something that is changed after this was called. */
   async #told(typeUrl: string, name: string, act = async (): Promise<bigint> => 0n): Promise<void> {
-    await this.#world.proxies.reached({ typeUrl, name, count: this.#staying }, act, TIMEOUT_MS)
+    await this.#environment.proxies.reached({ typeUrl, name, count: this.#staying }, act, TIMEOUT_MS)
   }
 
   async #rotate(): Promise<void> {
     const secret = await newRoot()
-    await this.#told(SECRET, 'root-cert-for-mtls', () => this.#world.api.put([secret]))
+    await this.#told(SECRET, 'root-cert-for-mtls', () => this.#environment.api.put([secret]))
     this.#done.rootRotations += 1
   }
 
   /** The others end their connections as if they were killed, and return. */
   async #reconnect(): Promise<void> {
-    const { server, certificates } = this.#world
+    const { server, certificates } = this.#environment
     const others = certificates.proxies.slice(this.#staying)
     await this.#comingAndGoing.disconnect()
     await this.#comingAndGoing.connect(server, others, TIMEOUT_MS, { retries: RETRIES })
@@ -122,7 +122,7 @@ export class Churn {
   /** A service that was never there, and who may call it. */
   #freshService(): { readonly objects: readonly KubernetesManifest[]; readonly cluster: string } {
     const place = { namespace: 'ns-1', name: `fresh-${this.#cycle}` }
-    const callers = firstServices(this.#world.size, this.#staying)
+    const callers = firstServices(this.#environment.size, this.#staying)
     return { objects: newService(place, 600_000 + this.#cycle, callers), cluster: clusterName(place) }
   }
 
@@ -132,6 +132,6 @@ export class Churn {
 
   #noOps(): readonly KubernetesManifest[] {
     const annotations = { 'example.com/checked': String(this.#cycle) }
-    return Array.from({ length: NO_OPS }, (_, index) => meshedPod(podOf(this.#world.size, index), annotations))
+    return Array.from({ length: NO_OPS }, (_, index) => meshedPod(podOf(this.#environment.size, index), annotations))
   }
 }

@@ -2,12 +2,12 @@ import { round } from '../statistics.js'
 import { descriptorsOf } from '../scale/process-figures.js'
 import { Proxies } from '../scale/proxies.js'
 import type { ScalePrograms } from '../scale/mesh-server.js'
-import { step, withWorld } from '../scale/scale-environment.js'
+import { step, withScaleEnvironment } from '../scale/scale-environment.js'
 import { Churn, RETRIES } from './churn.js'
 import { type Growth, growthOf, type Samples } from './growth.js'
 import type { HeapReport } from './probe.js'
 
-/** How long and with what a controller is worn. */
+/** How long a controller runs under load, and which load it is. */
 export interface SoakOptions {
   /** N: it is checked after so many cycles, and after as many again. */
   readonly cycles: number
@@ -63,22 +63,27 @@ export async function measureSoak(options: SoakOptions): Promise<SoakFigures> {
     permissive: false,
   }
   const start = performance.now()
-  return withWorld(size, programs, async (world) => {
+  return withScaleEnvironment(size, programs, async (environment) => {
     const comingAndGoing = await Proxies.start(programs.proxies)
     try {
-      await world.proxies.connect(world.server, world.certificates.proxies.slice(0, staying), 120_000, {
-        retries: RETRIES,
-      })
-      const churn = new Churn(world, staying, comingAndGoing)
+      await environment.proxies.connect(
+        environment.server,
+        environment.certificates.proxies.slice(0, staying),
+        120_000,
+        {
+          retries: RETRIES,
+        },
+      )
+      const churn = new Churn(environment, staying, comingAndGoing)
       const run = async (count: number): Promise<Samples & { readonly resident: number }> => {
         const reports: HeapReport[] = []
         const descriptors: number[] = []
         for (let left = count; left > 0; left -= 1) {
           await churn.cycle()
-          if (options.keepPerCycle > 0) world.controller.probe.keep(options.keepPerCycle)
+          if (options.keepPerCycle > 0) environment.controller.probe.keep(options.keepPerCycle)
           if (left > SAMPLES) continue
-          reports.push(await world.controller.probe.collect())
-          descriptors.push(await descriptorsOf(world.controller.pid))
+          reports.push(await environment.controller.probe.collect())
+          descriptors.push(await descriptorsOf(environment.controller.pid))
         }
         const kibibytes = reports.map(({ heap, external }) => (heap + external) / KIBIBYTE)
         return { kibibytes, descriptors, resident: (reports.at(-1)?.resident ?? 0) / KIBIBYTE ** 2 }

@@ -118,7 +118,7 @@ export class LocalProvider implements ClusterProvider {
   }
 
   async down(_signal: AbortSignal): Promise<void> {
-    // An interruption would leave the rest: anyone who is impatient starts it again.
+    // Ignores the signal: an interruption would leave a part of the cluster.
     await this.#alone(() => removeCluster(this.#names))
   }
 

@@ -7,7 +7,7 @@ import { PodScenarioRunner } from '../support/scenario/pod-scenario-runner.js'
 // What the scenario files say of Envoys on one machine is true of pods: the calls come from inside, and are judged in the same way.
 describeScenarios(new PodScenarioRunner())
 
-describe('what a scenario shows that pods cannot play', () => {
+describe('a scenario that does not run with pods', () => {
   const scenarios = readScenarios()
   const leftOut = scenarios.flatMap(({ name, without, objects = [] }) =>
     without?.pods === undefined ? [] : [{ name, reason: without.pods, objects }],

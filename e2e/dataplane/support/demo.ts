@@ -52,6 +52,6 @@ async function demoIn(
   try {
     return { code, result: JSON.parse(last) as DemoResult, trail }
   } catch (cause) {
-    throw new Error(`the demo's last line is no JSON: ${last}\n${trail}`, { cause })
+    throw new Error(`the demo's last line is not JSON: ${last}\n${trail}`, { cause })
   }
 }

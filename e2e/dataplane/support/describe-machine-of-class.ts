@@ -77,7 +77,7 @@ export function describeMachineOfClass(
       expect(machine.osm('machine', 'leave', '--state', machine.state('rack-9')).output).toContain('has left')
     })
 
-    it('redirects connections by what the driver says', async () => {
+    it('redirects connections with the interception options of the driver', async () => {
       const joined = machine.start('rack-10', ['--transparent', ...(await machine.tokenFile())])
       await machine.untilAnswered()
       await expect(machine.ask('shop/stranger')).resolves.toBe('403')

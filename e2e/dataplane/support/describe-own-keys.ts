@@ -22,7 +22,7 @@ const STORE = 'shop/store-v1'
 /**
  * That chains are for the keys that sidecars of a class have in files, also when a key is replaced.
  *
- * @param load - makes the package of a class that is no part of the control plane, in a folder
+ * @param load - makes the package of a class that is not part of the control plane, in a folder
  */
 export function describeOwnKeys(sidecarClass: string, load?: (folder: string) => Promise<LoadedClass>): void {
   describe(`a mesh of class ${sidecarClass} whose proxies have certificates for their own keys`, () => {

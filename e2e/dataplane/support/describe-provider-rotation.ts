@@ -95,7 +95,7 @@ export function describeProviderRotation(sidecarClass: string, { goesBack }: { r
       expect(failures).toEqual([])
     })
 
-    it('keeps its provider when two are active at once, and tells that', async () => {
+    it('keeps its provider when two are active at once, and reports the conflict', async () => {
       await choose({ builtIn: 'active', vault: 'active' })
       const faults = async (): Promise<readonly { readonly code: string }[]> =>
         (

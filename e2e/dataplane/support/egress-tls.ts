@@ -173,7 +173,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
       beforeAll(() => mesh.write('config.yaml', config(false)))
       afterEach(() => mesh.write('secret.yaml'))
 
-      it('shows it, and no one gets to see its key', async () => {
+      it('presents the certificate without revealing its key', async () => {
         const port = await serve(partner.issue('localhost'), partner.certificate)
         const client = partner.issue('buyer-1')
         await show(client)
@@ -198,7 +198,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         for (const text of [...shown, ...written, JSON.stringify(mesh.events)]) expect(text).not.toContain(key)
       })
 
-      it('takes over another one while it runs, and gives up what is gone', async () => {
+      it('takes over a replaced certificate at runtime, and stops using a deleted one', async () => {
         const port = await serve(partner.issue('localhost'), partner.certificate)
         await show(partner.issue('buyer-1'))
         await mesh.apply('egress.yaml', open('partner', port, mtls))
@@ -213,7 +213,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         await eventually(complaints, ({ length }) => length === 0, { what: 'no complaint' })
       })
 
-      it('goes on being shown while the controller starts again, which then replaces it as before', async () => {
+      it('keeps its certificate while the controller restarts, which then replaces it again', async () => {
         const port = await serve(partner.issue('localhost'), partner.certificate)
         await show(partner.issue('buyer-1'))
         await mesh.apply('egress.yaml', open('partner', port, mtls))

@@ -51,7 +51,7 @@ function parseServer(body: string): { readonly server?: string } {
     const { server } = JSON.parse(body) as { readonly server?: string }
     return server === undefined ? {} : { server }
   } catch {
-    // A proxy's own answer is no JSON.
+    // A proxy's own answer is not JSON.
     return {}
   }
 }

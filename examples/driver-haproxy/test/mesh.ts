@@ -265,13 +265,13 @@ export async function freePort(): Promise<number> {
 }
 
 /** Against hanging only: reloads take a while where others use the machine too. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Resolves when that holds. What it looks at comes over the network, at its own time. */
 export async function until(what: () => string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS
+  const deadline = Date.now() + TIMEOUT_MS
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not in ${PATIENCE_MS} ms: ${what()}`)
+    if (Date.now() > deadline) throw new Error(`not in ${TIMEOUT_MS} ms: ${what()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

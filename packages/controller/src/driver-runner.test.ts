@@ -7,7 +7,7 @@ import { until, untilAborted } from '@osm-ts/driver-api/toolkit'
 import { DriverRunner } from './driver-runner.js'
 
 const loaded = { origin: 'package', version: '1.0.0', failurePolicy: 'Fail' } as const
-const times = { patienceMs: 30, retry: { firstMs: 5, lastMs: 20 } }
+const times = { startTimeoutMs: 30, retry: { firstMs: 5, lastMs: 20 } }
 
 /** A start that decides when the driver stops. */
 interface Started {

@@ -31,12 +31,12 @@ export interface DriverRunnerOptions {
 
 interface RunnerTimes {
   /** How long a start of the controller waits for classes beside the default. What takes longer continues. */
-  readonly patienceMs: number
+  readonly startTimeoutMs: number
   /** Before a driver that did not start is started again, at first and at most. */
   readonly retry: { readonly firstMs: number; readonly lastMs: number }
 }
 
-const TIMES: RunnerTimes = { patienceMs: 3_000, retry: { firstMs: 1_000, lastMs: 60_000 } }
+const TIMES: RunnerTimes = { startTimeoutMs: 3_000, retry: { firstMs: 1_000, lastMs: 60_000 } }
 /** Drivers that start at a time: more than a mesh has classes, so that those that hang leave room for others. */
 const STARTS_AT_ONCE = 16
 const MOST_CLASSES = 1_024
@@ -87,8 +87,8 @@ export class DriverRunner {
     if (registry.refusal(this.#defaultClass) === undefined) registry.install(this.#defaultClass)
     const firsts = new Map(allowedClasses(config).map((name) => [name, this.#begin(name)]))
     const enough = new AbortController()
-    const patience = pause(systemClock, this.#times.patienceMs, AbortSignal.any([signal, enough.signal]))
-    await Promise.race([Promise.all(firsts.values()), patience])
+    const timeout = pause(systemClock, this.#times.startTimeoutMs, AbortSignal.any([signal, enough.signal]))
+    await Promise.race([Promise.all(firsts.values()), timeout])
     enough.abort()
     if (registry.facts(this.#defaultClass)?.origin !== 'built-in') return
     await firsts.get(this.#defaultClass)

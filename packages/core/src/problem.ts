@@ -74,19 +74,19 @@ export function joinProblems(finders: readonly (readonly Problem[])[]): readonly
 
 /** What is new in a list of problems since the one before. */
 export interface ProblemChanges {
-  /** All of them, as {@link formatProblem} writes them: what is told the next time as those before. */
-  readonly standing: ReadonlySet<string>
+  /** All of them, as {@link formatProblem} writes them: the `before` of the next comparison. */
+  readonly current: ReadonlySet<string>
   /** Those that were not there before, by their text. */
   readonly came: readonly (readonly [text: string, problem: Problem])[]
   /** Texts of those that are no longer there. */
   readonly went: readonly string[]
 }
 
-/** Compares problems with those that stood before. */
+/** Compares problems with the previous ones. */
 export function problemChanges(found: readonly Problem[], before: ReadonlySet<string>): ProblemChanges {
   const now = new Map(found.map((problem) => [formatProblem(problem), problem]))
   return {
-    standing: new Set(now.keys()),
+    current: new Set(now.keys()),
     came: [...now].filter(([text]) => !before.has(text)),
     went: [...before].filter((text) => !now.has(text)),
   }

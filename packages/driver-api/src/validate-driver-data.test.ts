@@ -118,7 +118,7 @@ describe('validateHealthProbes', () => {
     ['no way', { http: false }, ['/startup']],
     ['no path', { path: '' }, ['/startup/path']],
     ['no port', { port: 0 }, ['/startup/port']],
-    ['no patience', { timeoutMs: 0 }, ['/startup/timeoutMs']],
+    ['a timeout of zero', { timeoutMs: 0 }, ['/startup/timeoutMs']],
   ])('refuses %s', (_what, change, expected) => {
     expect(validateHealthProbes({ startup: { ...probe, ...change } }).map(({ pointer }) => pointer)).toEqual(expected)
   })

@@ -103,7 +103,7 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
     inject: (pod, namespace, signal) =>
       injectPod({ pod, namespace, dryRun: true, signal }, settings, {
         ...ports,
-        issue: (subject, patience) => ports.issue({ kind: 'proxy', ...subject }, patience),
+        issue: (subject, issueSignal) => ports.issue({ kind: 'proxy', ...subject }, issueSignal),
       }),
   }
 }

@@ -185,11 +185,11 @@ describe('an election', () => {
             ['two', 3_600_000],
             ['three', -5_000],
           ])
-          const standing = new Map<string, Candidate>()
+          const running = new Map<string, Candidate>()
           const join = (who: string): void => {
             // Clocks of machines differ; the monotonic ones run alike.
             const wall = { now: () => clock.now() + (skews.get(who) ?? 0), setTimer: clock.setTimer.bind(clock) }
-            standing.set(
+            running.set(
               who,
               stand(who, { options: { clock: wall, monotonic: () => clock.now(), random, retryPeriodMs: 400 } }),
             )
@@ -199,7 +199,7 @@ describe('an election', () => {
           const passing = async (ms: number): Promise<void> => {
             for (let passed = 0; passed < ms; passed += 2_000) {
               await clock.pass(Math.min(2_000, ms - passed))
-              const leading = [...standing.values()].filter(({ elector }) => elector.leading)
+              const leading = [...running.values()].filter(({ elector }) => elector.leading)
               expect(leading.length).toBeLessThanOrEqual(1)
               expect(leases.terms.overlap()).toBe(false)
             }
@@ -212,7 +212,7 @@ describe('an election', () => {
             else if (what === 'touch') leases.touch({ at: String(amountMs) })
             else if (what === 'step') skews.set(who, amountMs * 1_000)
             else {
-              const old = standing.get(who)!
+              const old = running.get(who)!
               old.stop.abort()
               restarts.push(old.running)
               await passing(2_500) // a process that stops takes its time for the release
@@ -222,7 +222,7 @@ describe('an election', () => {
           }
           leases.heal()
           await passing(60_000)
-          expect([...standing.values()].filter(({ elector }) => elector.leading)).toHaveLength(1)
+          expect([...running.values()].filter(({ elector }) => elector.leading)).toHaveLength(1)
           for (const stop of stops) stop.abort()
           await clock.pass(60_000)
           await Promise.all(restarts)

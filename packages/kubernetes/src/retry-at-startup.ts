@@ -13,7 +13,7 @@ export interface StartupRetryOptions {
 }
 
 /** An API server that is away for longer has the program restarted. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 const BACKOFF = { firstMs: 500, lastMs: 5000 }
 
 /** True for an error of the API server that may be gone by itself, or by what somebody does elsewhere. */
@@ -33,7 +33,7 @@ export async function retryAtStartup<T>(
   run: () => Promise<T>,
   { clock, random, logger, signal }: StartupRetryOptions,
 ): Promise<T> {
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + TIMEOUT_MS
   for (let failures = 1; ; failures += 1) {
     try {
       return await run()

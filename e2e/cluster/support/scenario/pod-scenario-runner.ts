@@ -145,7 +145,7 @@ export class PodScenarioRunner implements ScenarioRunner {
   }
 
   #write(): Promise<void> {
-    return this.#runner().scenarioPods.play({
+    return this.#runner().scenarioPods.establish({
       spec: this.#spec,
       workloads: [...this.#workloads.values()],
       objects: this.#objects,

@@ -3,13 +3,13 @@ import { LocalPort } from '../local-port.js'
 import type { SharedCluster } from '../shared-cluster.js'
 import { actorLabel } from './pod-objects.js'
 
-/** A pod that plays a workload, or one instance of it. */
+/** A pod that stands for a workload, or for one instance of it. */
 export interface Actor {
   readonly namespace: string
   readonly name: string
   readonly address: string
   /** The workload. */
-  readonly plays: string
+  readonly workload: string
   /** Of its sidecar, if it has one. */
   readonly uuid?: string
 }
@@ -76,8 +76,8 @@ export class RunningActors {
   /** The sidecars of workloads. */
   proxies(workloads: readonly ScenarioWorkload[]): readonly string[] {
     const names = new Set(workloads.map(({ name }) => name))
-    return [...this.#actors.values()].flatMap(({ plays, uuid }) =>
-      uuid === undefined || !names.has(plays) ? [] : [uuid],
+    return [...this.#actors.values()].flatMap(({ workload, uuid }) =>
+      uuid === undefined || !names.has(workload) ? [] : [uuid],
     )
   }
 
@@ -97,8 +97,8 @@ function isUp({ metadata, status }: ActorPod): boolean {
 
 function actorOf({ metadata: { namespace, name, labels }, status: { podIP = '' } }: ActorPod): Actor {
   const uuid = labels['osm-proxy-uuid']
-  const plays = `${namespace}/${labels[actorLabel] ?? ''}`
-  return { namespace, name, plays, address: podIP, ...(uuid !== undefined && { uuid }) }
+  const workload = `${namespace}/${labels[actorLabel] ?? ''}`
+  return { namespace, name, workload, address: podIP, ...(uuid !== undefined && { uuid }) }
 }
 
 function isComplete(workload: ScenarioWorkload, sets: ReadonlyMap<string, ActorSet>): boolean {

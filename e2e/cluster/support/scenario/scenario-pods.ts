@@ -28,7 +28,7 @@ export interface ScenarioState {
 
 const nothing: ScenarioState = { spec: undefined, workloads: [], objects: new Map() }
 
-/** The pods, Services and policies of scenarios in a cluster. A play differs little from the one before: only what does is applied. */
+/** The pods, Services and policies of scenarios in a cluster. A state differs little from the previous one: only what does is applied. */
 export class ScenarioPods {
   readonly view: ControllerView
   readonly #mesh: Mesh
@@ -69,12 +69,12 @@ export class ScenarioPods {
     return new ScenarioPods(mesh, outside, view, actors, spec)
   }
 
-  /** Workloads that continue running when a play does not have them: a later one will. */
+  /** Workloads that continue running when a state does not have them, because a later one does. */
   keep(workloads: readonly ScenarioWorkload[]): void {
     this.#kept = new Set(workloads.map((workload) => JSON.stringify(workload)))
   }
 
-  /** Starts workloads of later plays while this one continues, unless there are others of their names. */
+  /** Starts workloads of later states while this one is in force, unless there are others of their names. */
   prepare(workloads: readonly ScenarioWorkload[], objects: ScenarioState['objects']): void {
     const work = async (): Promise<undefined> => {
       await this.#enrol(workloads)
@@ -90,7 +90,7 @@ export class ScenarioPods {
   }
 
   /** Makes everything so, and waits until pods run, the controller has read it, and sidecars have what follows. */
-  async play({ spec, workloads, objects }: ScenarioState): Promise<void> {
+  async establish({ spec, workloads, objects }: ScenarioState): Promise<void> {
     const fault = await this.#preparation
     if (fault !== undefined) throw fault
     await this.#enrol(workloads)
@@ -107,7 +107,7 @@ export class ScenarioPods {
   /** Takes away everything but namespaces. */
   async clear(): Promise<void> {
     this.#kept = new Set()
-    await this.play(nothing)
+    await this.establish(nothing)
   }
 
   close(): void {

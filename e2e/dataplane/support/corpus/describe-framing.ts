@@ -67,7 +67,7 @@ export function describeFraming(sidecarClass: string): void {
         request: { method, target: path, headers },
       })
       if (outcome !== 'allow') return `the server has seen ${method} ${path}: ${reason}`
-      return targets.includes(path) ? undefined : `the server has seen ${method} ${path}, which is no request of it`
+      return targets.includes(path) ? undefined : `the server has seen ${method} ${path}, which is not a request of it`
     }
 
     /** What is wrong with all that the server has seen of a case, answered or not, and with the answers. */

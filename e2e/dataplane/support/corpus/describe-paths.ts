@@ -155,7 +155,7 @@ export function describePaths(sidecarClass: string): void {
               const isPast = seen !== undefined || (variant.method === 'HEAD' && status === 200)
               counts[isPast ? 'allowed' : 'refused'] += 1
               if (isPast && verdict?.outcome !== 'allow')
-                faults.push(`${shown(variant)} is let in, though ${verdict?.reason ?? 'it is no HTTP'}`)
+                faults.push(`${shown(variant)} is let in, though ${verdict?.reason ?? 'it is not HTTP'}`)
               else if (seen !== undefined && seen !== verdict?.target)
                 faults.push(`${shown(variant)} is sent on as ${seen}`)
               else if (seen !== undefined && mayBeSecret(seen)) faults.push(`${shown(variant)} reaches ${seen}`)
@@ -184,7 +184,7 @@ async function askedOnce(open: () => Client): Promise<readonly number[]> {
 }
 
 /**
- * Sends variants over a few connections at once: after what is no HTTP/2, Envoy closes a connection only when a second is over, and one after the other
+ * Sends variants over a few connections at once: after what is not HTTP/2, Envoy closes a connection only when a second is over, and one after the other
  * that takes a minute.
  */
 async function forEachInLanes(
@@ -228,7 +228,7 @@ function clientOf(open: () => Promise<Socket>, bytes: (authority: string, varian
 function http2ClientOf(open: () => Promise<Socket>): Client {
   const client = new RawHttp2Client(open)
   return {
-    // Names in upper case are no HTTP/2; whether they get through is for others to try.
+    // Names in upper case are not HTTP/2; whether they get through is for others to try.
     ask: ({ method, target, headers }) => {
       const fields = headers.map(([name, value]) => [name.toLowerCase(), value] as const)
       return client.ask((stream) => headerFrames(requestFields(target, fields, method), stream, true))
@@ -240,7 +240,7 @@ function http2ClientOf(open: () => Promise<Socket>): Client {
 const AUTHORITY = 'store.shop:8080'
 const LANES = 8
 
-/** Undefined: it is no HTTP, and anyone who lets it in is wrong. */
+/** Undefined: it is not HTTP, and anyone who lets it in is wrong. */
 function verdictOn(oracle: Oracle, { method, target, headers }: Variant): Verdict | undefined {
   const names = headers.map(([name]) => name.toLowerCase())
   if (names.some((name) => !/^[-!#$%&'*+.^_`|~0-9a-z]+$/.test(name))) return undefined

@@ -150,7 +150,7 @@ const fieldCases: readonly Http2Case[] = [
     ['content-length', '0'],
     ['content-length', '5'],
   ]),
-  with_('a length that is no number', [['content-length', '+0']]),
+  with_('a length that is not a number', [['content-length', '+0']]),
   with_('cookies apart', [
     ['cookie', 'a=1'],
     ['cookie', 'b=2'],
@@ -206,7 +206,7 @@ const frameCases: readonly Http2Case[] = [
     priority.writeUInt32BE(stream)
     return [frame(FrameType.headers, 0x25, stream, Buffer.concat([priority, fieldBlock(requestFields('/open/a'))]))]
   }),
-  raw('settings that are no settings', (stream) => [
+  raw('settings that are not settings', (stream) => [
     frame(FrameType.settings, 0, 0, Buffer.of(1)),
     whole(stream, '/secret'),
   ]),

@@ -30,7 +30,7 @@ export function describeDifferentialEgress(sidecarClass: string): void {
       for (const server of servers) server.stop()
     })
 
-    it('agree on what random Egress objects do with random requests', async () => {
+    it('agree on the effect of random Egress objects on random requests', async () => {
       const counts = new Map<string, number>()
       const attempts = fc.array(anyEgressAttempt(ports), { minLength: ATTEMPTS, maxLength: ATTEMPTS })
       await fc.assert(

@@ -38,7 +38,7 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
       outside.stop()
     })
 
-    it('answer requests of others as before, and as the oracle says of the mesh without him, and so does osm policy can', async () => {
+    it('answer requests of other tenants as without the attacker, by sidecars, the oracle and osm policy can alike', async () => {
       const ports = [outside.port]
       const counts = new Map<string, number>()
       const exactly = (length: number) => ({ minLength: length, maxLength: length })

@@ -19,7 +19,7 @@ interface Amount {
 
 /** Compares what `osm policy can` and the oracle say of random routes of the Gateway API, and what sidecars do if there are some. */
 export function itAgreesOnRoutes({ policies, attempts }: Amount, mesh?: () => DifferentialMesh): void {
-  it('agree on what random routes of the Gateway API do with random requests and connections', async () => {
+  it('agree on the effect of random routes of the Gateway API on random requests and connections', async () => {
     const counts = new Map<string, number>()
     let compared = 0
     let found: { readonly policy: Policy; readonly attempt: Attempt; readonly isOfSidecars: boolean } | undefined

@@ -26,7 +26,7 @@ export function describeDifferential(sidecarClass: string): void {
       await differential.close()
     })
 
-    it('agree on what random policies do with random requests', async () => {
+    it('agree on the effect of random policies on random requests', async () => {
       const counts = new Map<string, number>()
       let sent = 0
       const attempts = fc.array(anyAttempt, { minLength: ATTEMPTS, maxLength: ATTEMPTS })

@@ -43,7 +43,7 @@ export function verdictOn(oracle: Oracle, attempt: Attempt): Verdict {
   return oracle.decide(question(attempt))
 }
 
-/** An attempt as a question. Header fields that repeat are one value, and the spaces around values are no part of them. */
+/** An attempt as a question. Header fields that repeat are one value, and the spaces around values are not part of them. */
 function question(attempt: Attempt): Question {
   const base = { from: ref(attempt.from), to: ref(attempt.to) }
   if (attempt.kind === 'tcp') {

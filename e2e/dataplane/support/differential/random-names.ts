@@ -51,7 +51,7 @@ export const groupReferences = fc.oneof(
 export const anyMatch = fc.record(
   {
     name: fc.constantFrom('m0', 'm1'),
-    // Nothing that is no expression: the last good version of such an object stays in force, and the oracle knows no earlier ones.
+    // Nothing that is not an expression: the last good version of such an object stays in force, and the oracle knows no earlier ones.
     pathRegex: fc.constantFrom('/a', '/a/.*', '.*', '/b', ''),
     methods: fc.constantFrom(['GET'], ['*'], ['POST'], []),
     headers: fc.constantFrom([{ 'x-user': 'r.*' }], [{ 'X-User': 'root' }, { 'x-user': 'rita' }], [{ 'a b': '.*' }]),

@@ -17,7 +17,7 @@ export interface Shown {
 }
 
 /** Longer than any answer takes, also where the machine is busy. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** Says something straight to a sidecar, as another sidecar would. Gives the first line of the answer, or that it is `refused`. */
 export function askSidecar(listener: InboundListener, shown: Shown | 'plaintext', say: string): Promise<string> {
@@ -46,7 +46,7 @@ function firstLine(socket: Socket, open: 'connect' | 'secureConnect', say: strin
       resolve(word)
       socket.destroy()
     }
-    socket.setTimeout(PATIENCE_MS, () => settle('silence'))
+    socket.setTimeout(TIMEOUT_MS, () => settle('silence'))
     socket.on(open, () => socket.write(say))
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1')

@@ -60,7 +60,7 @@ export function describeInterop(classes: readonly SidecarClass[], isTried: (pair
       )
     })
 
-    it('is what docs/reference/interop.md says', async () => {
+    it('matches docs/reference/interop.md', async () => {
       const versions = new Map<SidecarClass, string>()
       for (const each of classes) versions.set(each, await versionOf(each))
       const rows = pairs.map((pair): MatrixRow => {

@@ -17,7 +17,7 @@ const SPLIT_REQUESTS = 120
 const SPLIT_PARALLEL = 8
 
 /** Longer than any answer takes, also where the machine is busy. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n`
 
@@ -162,7 +162,7 @@ export class InteropChecks {
     const address = this.#mesh.tcpAddress(named(role, client), `${port}-${server}_${NAMESPACE}_${ports[port]}`)
     const connection = openTcp(address)
     try {
-      return await connection.ask('hello', PATIENCE_MS)
+      return await connection.ask('hello', TIMEOUT_MS)
     } finally {
       connection.socket.destroy()
     }

@@ -162,11 +162,11 @@ export class HaproxyServer {
     const peer = (request.socket as TLSSocket).getPeerX509Certificate()
     const session = peer === undefined ? undefined : await this.sessions.of(peer.raw, poll.hasKey)
     if (session === undefined) return { status: 403, body: 'the certificate is not accepted\n' }
-    const body = await session.poll(poll, this.#patience(response))
+    const body = await session.poll(poll, this.#pollEnd(response))
     return body === undefined ? { status: 204, body: '' } : { status: 200, body }
   }
 
-  #patience(response: ServerResponse): AbortSignal {
+  #pollEnd(response: ServerResponse): AbortSignal {
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     return AbortSignal.any([gone.signal, this.#stop.signal, AbortSignal.timeout(limits.pollTimeoutMs)])

@@ -119,12 +119,12 @@ export class Session {
     const wake = new Wake()
     this.#wake.notify()
     this.#wake = wake
-    const patience = AbortSignal.any([signal, this.#over.signal])
-    while (!patience.aborted) {
+    const ended = AbortSignal.any([signal, this.#over.signal])
+    while (!ended.aborted) {
       const offer = this.#offer
       if (offer !== undefined && offer.revision !== has && offer.revision !== this.#refused) return offer.body
       if (this.#wake !== wake) return undefined
-      await wake.wait(patience)
+      await wake.wait(ended)
     }
     return undefined
   }

@@ -33,7 +33,7 @@ export interface CleanupOptions {
 }
 
 const POLL_MS = 500
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Something that is to be deleted. */
 interface Doomed {
@@ -88,7 +88,7 @@ async function untilBootstrapEnded({
   signal,
 }: CleanupOptions): Promise<void> {
   const labelSelector = `app=osm-bootstrap,${meshSelector(meshName)}`
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + TIMEOUT_MS
   try {
     for (;;) {
       const pods = await listAll(api, resourceTypes.Pod, { namespace: osmNamespace, labelSelector }, signal)
@@ -96,7 +96,7 @@ async function untilBootstrapEnded({
       if (running.length === 0) return
       if (clock.now() >= end) {
         const names = running.map(({ metadata }) => metadata.name).join(', ')
-        print(`[note] ${names} still runs after ${PATIENCE_MS / 1000} s and may restore what is removed now\n`)
+        print(`[note] ${names} still runs after ${TIMEOUT_MS / 1000} s and may restore what is removed now\n`)
         return
       }
       await pause(clock, POLL_MS, signal)

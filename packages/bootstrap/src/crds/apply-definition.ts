@@ -49,7 +49,7 @@ export function definitionFingerprint(object: KubernetesObject): string {
 }
 
 const POLL_MS = 100
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /**
  * Resolves when the API server serves the kind.
@@ -62,7 +62,7 @@ export async function untilEstablished(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + TIMEOUT_MS
   for (;;) {
     signal.throwIfAborted()
     const live = await api.get(type, { namespace: '', name }, signal)
@@ -79,7 +79,7 @@ export async function untilEstablished(
     if (clock.now() >= end) {
       throw new OsmError<BootstrapErrorCode>(
         'OSM_BOOTSTRAP_CRD_PENDING',
-        `CustomResourceDefinition ${name} is not served ${PATIENCE_MS / 1000} s after it was applied`,
+        `CustomResourceDefinition ${name} is not served ${TIMEOUT_MS / 1000} s after it was applied`,
       )
     }
     await pause(clock, POLL_MS, signal)

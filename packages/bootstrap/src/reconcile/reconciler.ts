@@ -23,7 +23,7 @@ type Reason = 'altered' | 'deleted' | 'renewed'
 /** Somebody who writes an object whenever we do is answered once a second, not as fast as the API server goes. */
 const SHORTEST_INTERVAL_MS = 1_000
 /** After so many answers within ten minutes, less and less often: another mesh may want a definition in another version. */
-const PATIENCE = { restores: 10, withinMs: 600_000, longestMs: 300_000 }
+const RESTORE_LIMIT = { restores: 10, withinMs: 600_000, longestMs: 300_000 }
 const CONCURRENCY = 4
 
 /**
@@ -140,20 +140,20 @@ export class Reconciler {
 
   /** How long an object is left as it is after it was written. */
   #intervalMs(key: string): number {
-    const beyond = (this.#restoredAt.get(key)?.length ?? 0) - PATIENCE.restores
-    return Math.min(SHORTEST_INTERVAL_MS * 2 ** Math.max(0, beyond), PATIENCE.longestMs)
+    const beyond = (this.#restoredAt.get(key)?.length ?? 0) - RESTORE_LIMIT.restores
+    return Math.min(SHORTEST_INTERVAL_MS * 2 ** Math.max(0, beyond), RESTORE_LIMIT.longestMs)
   }
 
   #restored(key: string, object: KeptObject, reason: Reason): void {
     const now = this.#options.clock.now()
-    const lately = (this.#restoredAt.get(key) ?? []).filter((at) => at > now - PATIENCE.withinMs)
-    this.#restoredAt.set(key, [...lately, now].slice(-2 * PATIENCE.restores))
+    const lately = (this.#restoredAt.get(key) ?? []).filter((at) => at > now - RESTORE_LIMIT.withinMs)
+    this.#restoredAt.set(key, [...lately, now].slice(-2 * RESTORE_LIMIT.restores))
     const { kind } = object.type
     const fields = { kind, name: object.name, change: reason }
     this.#count.inc({ kind })
     this.#options.logger.info(fields, 'restored an object')
     this.#options.report('Restored', `${kind} ${object.name} was ${reason} and has been restored`)
-    if (lately.length !== PATIENCE.restores) return
+    if (lately.length !== RESTORE_LIMIT.restores) return
     this.#options.logger.warn(fields, 'somebody changes an object again and again; it is restored less often')
     this.#options.report('Contested', `${kind} ${object.name} is changed again and again; find out by whom`)
   }

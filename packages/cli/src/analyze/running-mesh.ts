@@ -20,8 +20,8 @@ export async function analyzeRunningMesh(
   try {
     const api = await openApi()
     const [problems, statuses, certificates] = await Promise.all([api.problems(), api.statuses(), api.certificates()])
-    const standing = problems.filter(({ object }) => !isChanged || object === undefined)
-    return [...standing, ...statuses.flatMap(rejections), ...certificateFindings(certificates, now)]
+    const remaining = problems.filter(({ object }) => !isChanged || object === undefined)
+    return [...remaining, ...statuses.flatMap(rejections), ...certificateFindings(certificates, now)]
   } catch (error) {
     return [
       {

@@ -26,18 +26,18 @@ type Outcome = 'done' | 'failed'
 
 /**
  * Deletes what meshes leave behind that were uninstalled: webhook configurations and certificate authorities of each, and the
- * CustomResourceDefinitions, with every policy. What a mesh needs that still stands is not touched.
+ * CustomResourceDefinitions, with every policy. What a mesh needs that still present is not touched.
  *
  * @returns kinds of which not everything could be deleted
  * @throws KubernetesError if it cannot be seen which meshes stand
  */
 export async function deleteLeftovers(gone: readonly GoneMesh[], options: LeftoverOptions): Promise<readonly string[]> {
-  const standing = await findControlPlanes(options.cluster)
+  const installed = await findControlPlanes(options.cluster)
   const failed = new Set<string>()
   const note = (kind: string, outcome: Outcome): void => void (outcome === 'failed' && failed.add(kind))
 
-  note('CustomResourceDefinitions', await deleteDefinitions(standing, options))
-  const doomed = gone.filter((mesh) => isOver(mesh, standing, options))
+  note('CustomResourceDefinitions', await deleteDefinitions(installed, options))
+  const doomed = gone.filter((mesh) => isOver(mesh, installed, options))
   for (const mesh of doomed) {
     for (const type of [resourceTypes.MutatingWebhookConfiguration, resourceTypes.ValidatingWebhookConfiguration])
       note(`${type.kind}s`, await deleteWebhooks(type, mesh, options))
@@ -46,19 +46,21 @@ export async function deleteLeftovers(gone: readonly GoneMesh[], options: Leftov
   return [...failed]
 }
 
-function isOver(mesh: GoneMesh, standing: readonly GoneMesh[], { tell }: LeftoverOptions): boolean {
-  const stands = standing.find(({ meshName, namespace }) => meshName === mesh.meshName || namespace === mesh.namespace)
-  if (stands === undefined) return true
+function isOver(mesh: GoneMesh, installed: readonly GoneMesh[], { tell }: LeftoverOptions): boolean {
+  const present = installed.find(
+    ({ meshName, namespace }) => meshName === mesh.meshName || namespace === mesh.namespace,
+  )
+  if (present === undefined) return true
   tell(
-    `Ignoring - mesh [${stands.meshName}] in namespace [${stands.namespace}] still exists: its webhook configurations and CA bundle secrets are kept`,
+    `Ignoring - mesh [${present.meshName}] in namespace [${present.namespace}] still exists: its webhook configurations and CA bundle secrets are kept`,
   )
   return false
 }
 
-async function deleteDefinitions(standing: readonly GoneMesh[], options: LeftoverOptions): Promise<Outcome> {
+async function deleteDefinitions(installed: readonly GoneMesh[], options: LeftoverOptions): Promise<Outcome> {
   const { cluster, tell } = options
-  if (standing.length > 0) {
-    const meshes = standing.map(({ meshName, namespace }) => `mesh [${meshName}] in namespace [${namespace}]`)
+  if (installed.length > 0) {
+    const meshes = installed.map(({ meshName, namespace }) => `mesh [${meshName}] in namespace [${namespace}]`)
     tell(`Ignoring - OSM CRDs are kept, because they are in use by ${meshes.join(', ')}`)
     return 'done'
   }

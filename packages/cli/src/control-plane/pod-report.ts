@@ -7,9 +7,9 @@ import { span } from '../output/style.js'
 export function podSummary(pod: KubernetesObject): string {
   const reasons = containersOf(pod).flatMap(({ name, reason }) => (reason === '' ? [] : [`${name}: ${reason}`]))
   const ready = conditionOf(pod, 'Ready')?.['status'] === 'True'
-  const standing = pod.metadata.deletionTimestamp === undefined ? phaseOf(pod) : 'Terminating'
-  const notReady = standing === 'Running' && reasons.length === 0 ? ['not ready yet'] : reasons
-  return span([standing, ...(ready ? ['ready'] : notReady)].join(', ')).text
+  const phase = pod.metadata.deletionTimestamp === undefined ? phaseOf(pod) : 'Terminating'
+  const notReady = phase === 'Running' && reasons.length === 0 ? ['not ready yet'] : reasons
+  return span([phase, ...(ready ? ['ready'] : notReady)].join(', ')).text
 }
 
 /** Everything that explains why a pod does not run. */

@@ -77,7 +77,7 @@ function changedRoutes(old: MeshFacts['calls'], next: MeshFacts['calls']): reado
 function newFindings(before: readonly Problem[], after: readonly Problem[]): readonly Problem[] {
   const placeless = (problems: readonly Problem[]): readonly Problem[] =>
     problems.map(({ origin: _origin, ...problem }) => problem)
-  const { came } = problemChanges(placeless(after), problemChanges(placeless(before), new Set()).standing)
+  const { came } = problemChanges(placeless(after), problemChanges(placeless(before), new Set()).current)
   const fresh = new Set(came.map(([, problem]) => JSON.stringify(problem)))
   return after.filter(({ origin: _origin, ...problem }) => fresh.has(JSON.stringify(problem)))
 }

@@ -9,12 +9,12 @@ const MAX_REMEMBERED = 1_000
 export class ProblemLines {
   /** How often each problem has appeared; those that stand now, and some that stood. */
   readonly #seen = new Map<string, number>()
-  #standing: ReadonlySet<string> = new Set()
+  #current: ReadonlySet<string> = new Set()
 
   /** What is new since the last call. */
   next(problems: readonly Problem[]): readonly string[] {
-    const { standing, came, went } = problemChanges(problems, this.#standing)
-    this.#standing = standing
+    const { current, came, went } = problemChanges(problems, this.#current)
+    this.#current = current
     return [
       ...this.#told(came.map(([text]) => text)),
       ...bounded(
@@ -33,7 +33,7 @@ export class ProblemLines {
     })
     for (const text of this.#seen.keys()) {
       if (this.#seen.size <= MAX_REMEMBERED) break
-      if (!this.#standing.has(text)) this.#seen.delete(text)
+      if (!this.#current.has(text)) this.#seen.delete(text)
     }
     return bounded(lines, 'appeared; osm standalone validate lists all')
   }

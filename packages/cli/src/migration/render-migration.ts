@@ -78,8 +78,8 @@ function podsText({ pods }: PlannedWorkload): string {
 }
 
 function missingText({ feature, accepted, hadBefore, security }: MigrationPlan['missing'][number]): string {
-  const standing = accepted ? (hadBefore ? 'accepted' : 'not supported by the present class either') : 'refused'
-  return `${feature}${security ? ' (security)' : ''}: ${standing}`
+  const support = accepted ? (hadBefore ? 'accepted' : 'not supported by the present class either') : 'refused'
+  return `${feature}${security ? ' (security)' : ''}: ${support}`
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {

@@ -132,13 +132,13 @@ class Migration {
     const id = workloadId(workload)
     const deadline = performance.now() + timeoutMs
     for (let told = ''; ;) {
-      const standing = await this.#look(id)
-      if (standing.kind === 'done') return
-      if (standing.kind === 'failed') throw new Error(standing.message)
+      const state = await this.#look(id)
+      if (state.kind === 'done') return
+      if (state.kind === 'failed') throw new Error(state.message)
       if (performance.now() >= deadline)
-        throw new Error(`not complete within ${formatSeconds(timeoutMs)}: ${standing.message}`)
-      if (standing.message !== told) tell(`${id}: ${standing.message}`)
-      told = standing.message
+        throw new Error(`not complete within ${formatSeconds(timeoutMs)}: ${state.message}`)
+      if (state.message !== told) tell(`${id}: ${state.message}`)
+      told = state.message
       await pause(systemClock, roundMs, this.#signal)
       this.#signal.throwIfAborted()
     }
@@ -265,7 +265,7 @@ class Migration {
   }
 }
 
-/** Something that the next try may not meet again: an API server that does not answer, or asks for patience. */
+/** Something that the next try may not meet again: an API server that does not answer, or asks to retry later. */
 function isPassing(error: unknown): error is KubernetesError {
   if (!isKubernetesError(error)) return false
   const { status } = error

@@ -19,7 +19,7 @@ const PATH = '/validate'
 export const MAX_REVIEW_OCTETS = 3.5 * 1024 * 1024
 /** Reasons of a denial that the log repeats. */
 const MAX_LOGGED = 5
-/** Reviews are answered from available data; no patience runs out. */
+/** Reviews are answered from available data; none of them times out. */
 const TIMEOUT_MS = 30_000
 
 /** The validating webhook: `POST /validate` over TLS 1.3. */
@@ -30,7 +30,7 @@ export function objectWebhook({ reviewer, ...options }: ObjectWebhookOptions): W
     kinds: reviewedKinds(),
     bodyLimit: MAX_REVIEW_OCTETS,
     timeoutMs: TIMEOUT_MS,
-    review: async (request, _patienceMs, work) => {
+    review: async (request, _timeoutMs, work) => {
       const verdict = await work(reviewer.reviewInSteps(request))
       if (verdict.denials.length > 0) {
         const { kind, namespace, name } = request

@@ -16,7 +16,7 @@ class WorkClock {
   }
 }
 
-const plenty = { workMs: 1_000_000, patienceMs: 1_000_000 }
+const plenty = { workMs: 1_000_000, timeoutMs: 1_000_000 }
 
 describe('FairTurns', () => {
   it('ends small work before large work that was there first', async () => {
@@ -80,7 +80,7 @@ describe('FairTurns', () => {
     let asked = 0
     const processorMs = (): number => (asked += 1)
     const turns = new FairTurns({ now: () => clock.ms, processorMs })
-    expect(await turns.run(clock.work(100, 1), { workMs: Infinity, patienceMs: Infinity })).toBe('done')
+    expect(await turns.run(clock.work(100, 1), { workMs: Infinity, timeoutMs: Infinity })).toBe('done')
     expect(asked).toBe(0)
     expect(await turns.run(clock.work(100, 1), plenty)).toBe('done')
     expect(asked).toBeGreaterThan(0)
@@ -90,7 +90,7 @@ describe('FairTurns', () => {
     const clock = new WorkClock()
     const turns = new FairTurns({ now: () => clock.ms })
     const first = turns.run(clock.work(300, 1), plenty)
-    await expect(turns.run(clock.work(300, 1), { ...plenty, patienceMs: 100 })).rejects.toEqual(new WorkGivenUp('time'))
+    await expect(turns.run(clock.work(300, 1), { ...plenty, timeoutMs: 100 })).rejects.toEqual(new WorkGivenUp('time'))
     expect(await first).toBe('done')
   })
 

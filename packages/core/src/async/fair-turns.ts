@@ -19,7 +19,7 @@ export interface WorkBounds {
   /** Milliseconds of work: of processor time, so that a busy machine makes no work larger. */
   readonly workMs: number
   /** Milliseconds until it has to be done, waiting included. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
 }
 
 /** Work that was given up. */
@@ -71,7 +71,7 @@ export class FairTurns {
       this.#jobs.push({
         steps,
         bounds,
-        due: this.#now() + bounds.patienceMs,
+        due: this.#now() + bounds.timeoutMs,
         // The value is what these steps return.
         resolve: (value) => resolve(value as T),
         reject,

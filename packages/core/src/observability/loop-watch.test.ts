@@ -46,7 +46,7 @@ describe('LoopWatch', () => {
     expect(await series('osm_event_loop_block_count')).toEqual(['osm_event_loop_block_count{task="recompute"} 1'])
   })
 
-  it('blames nothing that took less than half of the time', async () => {
+  it('names no cause that took less than half of the time', async () => {
     const { watch, lines, work, idle, series } = start()
     watch.run('recompute', work(50))
     idle(400)

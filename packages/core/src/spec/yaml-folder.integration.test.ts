@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 
 /** For tests that a file stays doubtful as long as they look, however slow the machine. */
-const patient = { pollMs: 60_000, graceMs: 60_000 }
+const slowPolls = { pollMs: 60_000, graceMs: 60_000 }
 
 /** Starts a source over the folder and records what it says. Polling is slow so that it can't hide lost events. */
 async function run(
@@ -179,7 +179,7 @@ describe('YamlFolderSource', () => {
   it('survives saves by renaming, as editors do', async () => {
     const path = join(folder, 'a.yaml')
     await writeFile(path, account('one'))
-    const { source, changes } = await run({ times: patient })
+    const { source, changes } = await run({ times: slowPolls })
     for (const label of ['1', '2', '3']) {
       await rename(path, `${path}~`)
       await writeFile(join(folder, '4913'), account('one', label))
@@ -195,7 +195,7 @@ describe('YamlFolderSource', () => {
   it('never takes a file at the moment of being rewritten for an empty one', async () => {
     const path = join(folder, 'a.yaml')
     await writeFile(path, `${account('one')}---\n${account('two')}`)
-    const { source, changes } = await run({ times: patient })
+    const { source, changes } = await run({ times: slowPolls })
     await truncate(path, 0)
     // Another file tells when the folder has been looked at.
     await writeFile(join(folder, 'b.yaml'), account('first'))
@@ -230,7 +230,7 @@ describe('YamlFolderSource', () => {
 
   it('takes over an object that moves to another file without a deletion in between', async () => {
     await writeFile(join(folder, 'a.yaml'), account('one'))
-    const { source, changes } = await run({ times: patient })
+    const { source, changes } = await run({ times: slowPolls })
     await rename(join(folder, 'a.yaml'), join(folder, 'z.yaml'))
     await eventually(() => {
       expect(source.locate(makeObjectKey('ServiceAccount', 'default', 'one'))).toMatchObject({

@@ -48,7 +48,7 @@ export interface FolderTimes {
 }
 
 /** Files are read to their end, however long that takes: their size is bounded. */
-const unhurried = { workMs: Infinity, patienceMs: Infinity }
+const unhurried = { workMs: Infinity, timeoutMs: Infinity }
 const defaultTimes: FolderTimes = { debounceMs: 20, settleMs: 30, graceMs: 400, pollMs: 5000 }
 /** How often the folder is checked when not all of it can be watched. */
 const unwatchedPollMs = 1000

@@ -56,7 +56,7 @@ describe('the apply tracker', () => {
     expect(report?.parts).toEqual([{ hash: 'h-a', id: 'a', state: 'rejected', message: 'no good' }])
   })
 
-  it('does not blame parts that were applied before for what comes with a new one', () => {
+  it('attributes a rejection to the new part and not to parts that were applied before', () => {
     const tracker = new ApplyTracker('s', wholly)
     tracker.update({ revision: 1, added: [ref('old')], removed: [] })
     tracker.report([], true)
@@ -103,7 +103,7 @@ describe('the apply tracker', () => {
     expect(JSON.stringify(tracker.report([{ resource: made('a'), message }], false))).not.toContain('canary')
   })
 
-  it('does not blame what came before for a policy that cannot be translated', () => {
+  it('does not report earlier parts as rejected if a new policy cannot be translated', () => {
     const tracker = new ApplyTracker('s', wholly)
     tracker.update({ revision: 1, added: [ref('a')], removed: [] })
     expect(states(tracker.fail({ revision: 2, added: [ref('b')], removed: [] }, 'no good'))).toEqual(['b rejected'])

@@ -249,7 +249,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it.each(['named', 'unnamed'] as const)(
     'keeps the last good ones and applies the others, refusals being %s',
     (style) => {
-      // Without their last good bytes the state-of-the-mesh variant can't try suspects one by one, see sotw-state.test.ts.
+      // Without their last good bytes the state-of-the-mesh variant can't try candidates one by one, see sotw-state.test.ts.
       const reconnects = variant === 'delta'
       fc.assert(
         fc.property(actions(true, reconnects), states(true), (steps, last) => {

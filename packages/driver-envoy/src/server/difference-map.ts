@@ -51,7 +51,7 @@ export class DifferenceMap {
   /** True if something is to be sent. Removals count only if requested. */
   needs(name: string, entry: Difference, removals: boolean): boolean {
     if (entry.forced) return true
-    if (entry.suspect) return false
+    if (entry.isCandidate) return false
     const target = this.#context.target(name)
     if (target === undefined) return removals && entry.held !== undefined
     return entry.parked?.version !== target.version && entry.held?.version !== target.version
@@ -64,8 +64,8 @@ export class DifferenceMap {
     return false
   }
 
-  isSuspect(name: string): boolean {
-    return this.#entries.get(name)?.suspect === true
+  isCandidate(name: string): boolean {
+    return this.#entries.get(name)?.isCandidate === true
   }
 
   /** True if the proxy has something of that name whose bytes are not known here. */
@@ -114,7 +114,7 @@ export class DifferenceMap {
       this.#entries.get(name) ??
       difference(old === undefined ? undefined : { version: old.version, resource: old }, false)
     this.#entries.set(name, entry)
-    entry.suspect = false
+    entry.isCandidate = false
     if (entry.parked !== undefined) {
       // Believed to be the last good one; sent again all the same, so that a wrongly rejected resource can't stay behind.
       if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
@@ -140,7 +140,7 @@ export class DifferenceMap {
   park(resource: EncodedResource, message: string): boolean {
     const entry = this.#entries.get(resource.name) ?? difference({ version: resource.version, resource }, false)
     this.#entries.set(resource.name, entry)
-    entry.suspect = false
+    entry.isCandidate = false
     if (this.#context.target(resource.name)?.version !== resource.version) {
       // Its content has changed since it was sent: the new one is tried as if nothing had happened.
       if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
@@ -158,10 +158,10 @@ export class DifferenceMap {
     if (entry !== undefined) entry.parked = { version }
   }
 
-  /** Whether the content may be what a response was refused for. */
-  suspect(name: string, suspect: boolean): void {
+  /** Sets whether the content may be the reason of a rejection that names no resource. */
+  markCandidate(name: string, isCandidate: boolean): void {
     const entry = this.#entries.get(name)
-    if (entry !== undefined) entry.suspect = suspect
+    if (entry !== undefined) entry.isCandidate = isCandidate
   }
 
   /** Stops saying that something is gone. */
@@ -171,7 +171,7 @@ export class DifferenceMap {
   }
 
   #settle(name: string, entry: Difference): void {
-    if (entry.forced || entry.suspect || this.#context.isInFlight(name)) return
+    if (entry.forced || entry.isCandidate || this.#context.isInFlight(name)) return
     if (entry.held?.version === this.#context.target(name)?.version) this.#entries.delete(name)
   }
 }

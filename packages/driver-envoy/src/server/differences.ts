@@ -38,7 +38,7 @@ export interface Difference {
   forced: boolean
   parked: Parked | undefined
   /** Was in a response that was refused without a name; sent again in a smaller group, never with other changes. */
-  suspect: boolean
+  isCandidate: boolean
 }
 
 /** A response that waits for its acknowledgement. */
@@ -120,7 +120,7 @@ export function doubted(
 
 /** A fresh difference. */
 export function difference(held: Held | undefined, forced: boolean): Difference {
-  return { held, forced, parked: undefined, suspect: false }
+  return { held, forced, parked: undefined, isCandidate: false }
 }
 
 /** What is in place of content that is held back: the last good one, or the new one where the last good one is not known here. */

@@ -100,7 +100,7 @@ export class DrainTracker {
    *
    * @returns true if one of them is served
    */
-  suspect(ids: ReadonlySet<string> | 'all', proxy: ProxyPart): boolean {
+  assumeWithdrawn(ids: ReadonlySet<string> | 'all', proxy: ProxyPart): boolean {
     const served = servedBy(proxy, this.#egress)
     const current = this.#epochs
     this.#epochs = this.#over(served, (id) => {

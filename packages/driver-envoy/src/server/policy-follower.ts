@@ -87,8 +87,8 @@ export class PolicyFollower {
   }
 
   /** Drains served ports whose rules or roots changed while the proxy was away. Undefined if that changes nothing. */
-  suspect(ids: ReadonlySet<string> | 'all'): ProxyResources | undefined {
-    return this.#proxy !== undefined && this.#drains.suspect(ids, this.#proxy) ? this.#again() : undefined
+  assumeWithdrawn(ids: ReadonlySet<string> | 'all'): ProxyResources | undefined {
+    return this.#proxy !== undefined && this.#drains.assumeWithdrawn(ids, this.#proxy) ? this.#again() : undefined
   }
 
   /** Milliseconds until {@link expire} changes something; undefined if it never does. */

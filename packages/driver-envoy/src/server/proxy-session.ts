@@ -294,7 +294,7 @@ export class ProxySession<Request extends AnyRequest> {
       this.#secretClaims = undefined
     }
     if (ids !== 'all' && ids.size === 0) return
-    const resources = follower.suspect(ids)
+    const resources = follower.assumeWithdrawn(ids)
     if (resources === undefined) return
     const ports = ids === 'all' ? ids : [...ids]
     logger.info({ ...this.#who(), ports }, 'rules changed while the proxy was away, its connections are drained')

@@ -332,7 +332,7 @@ describe('refusals of the state-of-the-world variant', () => {
     expect(stream.nack('cluster', 'Error adding/updating cluster(s) e: no good')).toEqual(['cluster a=2 b=1 c=1 d=1'])
   })
 
-  it('finds what is refused without a name by trying the suspects beside the last good versions of the others', () => {
+  it('finds what is refused without a name by trying the candidates beside the last good versions of the others', () => {
     const stream = started()
     stream.update({ cluster: { a: '2', b: '2', c: 'bad', d: '2' } })
     expect(stream.nack('cluster', 'no good')).toEqual(['cluster a=2 b=2 c=1 d=1'])

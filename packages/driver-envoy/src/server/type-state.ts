@@ -21,7 +21,7 @@ export class TypeState {
     target: (name) => this.#target(name),
     isInFlight: (name) => this.#isInFlight(name),
   })
-  /** Groups of suspects, each to be sent in its own response. */
+  /** Groups of candidates for a rejection without a name, each to be sent in its own response. */
   readonly #groups: string[][] = []
   /** Names that must be sent although nothing was requested yet on this stream. */
   readonly #early = new Set<string>()
@@ -182,10 +182,10 @@ export class TypeState {
       return sent
     }
     for (const [name, resource] of sent.items) {
-      this.#differences.suspect(name, false)
+      this.#differences.markCandidate(name, false)
       this.#differences.confirm(name, sent.stubs.has(name) ? undefined : resource)
     }
-    // A full state also confirms what it carried along, be it in place of something suspect.
+    // A full state also confirms what it carried along, be it in place of a candidate.
     for (const resource of sent.resources)
       if (!sent.items.has(resource.name)) this.#differences.confirm(resource.name, resource)
     return sent
@@ -207,14 +207,14 @@ export class TypeState {
     this.#inFlight = undefined
     if (sent === undefined) return []
     const tried = [...sent.items.values()].filter((resource) => resource !== undefined)
-    const suspects = tried.filter(
+    const candidates = tried.filter(
       ({ name, version }) => this.#differences.has(name) && this.#target(name)?.version === version,
     )
     const names = new Set(resourcesNamedBy(sent.resources))
     const rejected = sent.resources.filter(({ name }) => names.has(name))
     const opaque =
       fullState &&
-      (rejected.length > 0 ? rejected : suspects).some(({ name }) => this.#differences.hasUnknownBytes(name))
+      (rejected.length > 0 ? rejected : candidates).some(({ name }) => this.#differences.hasUnknownBytes(name))
     for (const [name, resource] of sent.items) {
       const entry = this.#differences.get(name)
       if (entry !== undefined && !names.has(name))
@@ -224,28 +224,28 @@ export class TypeState {
       const news = rejected.filter((resource) => this.#park(resource, message))
       // A full state that must carry the refused content again would be refused again, without end: what else was in it stays unconfirmed.
       const futile = opaque || (fullState && news.length === 0)
-      for (const resource of suspects) {
+      for (const resource of candidates) {
         if (names.has(resource.name)) continue
-        this.#differences.suspect(resource.name, false)
+        this.#differences.markCandidate(resource.name, false)
         if (futile) this.#differences.leaveUnconfirmed(resource)
       }
       return news.map(({ name }) => name)
     }
-    // One suspect is only guilty if it was alone: others may have been given up, or have changed, while the response was on its way.
-    if (tried.length > 1 && suspects.length > 0 && !opaque) {
-      this.#split(suspects)
+    // A candidate is the reason only if it was sent alone: others may have been given up, or have changed, while the response was on its way.
+    if (tried.length > 1 && candidates.length > 0 && !opaque) {
+      this.#split(candidates)
       return []
     }
     // There is no content to find fault with in a response that held only removals, or answers about nothing.
-    if (suspects.length === 0) for (const name of sent.items.keys()) this.#differences.abandonRemoval(name)
-    return suspects.filter((resource) => this.#park(resource, message)).map(({ name }) => name)
+    if (candidates.length === 0) for (const name of sent.items.keys()) this.#differences.abandonRemoval(name)
+    return candidates.filter((resource) => this.#park(resource, message)).map(({ name }) => name)
   }
 
   /** True while a response that changes something is due, in flight, or split over several. Removals count only if requested. */
   unsettled(removals: boolean): boolean {
     if (this.#inFlight !== undefined || this.#change !== undefined || this.#differences.needsAny(removals)) return true
     if (this.#groups.length === 0) return false
-    return this.#groups.some((group) => group.some((name) => this.#differences.isSuspect(name)))
+    return this.#groups.some((group) => group.some((name) => this.#differences.isCandidate(name)))
   }
 
   /** True while a change of that name has not gone out. */
@@ -253,7 +253,7 @@ export class TypeState {
     if (this.#change !== undefined) return this.#change.draft.items.has(name) && !this.#isInFlight(name)
     const entry = this.#differences.get(name)
     if (entry === undefined || this.#isInFlight(name)) return false
-    return entry.suspect || this.#differences.needs(name, entry, false)
+    return entry.isCandidate || this.#differences.needs(name, entry, false)
   }
 
   /** True while a change of one of those names has not gone out. */
@@ -331,7 +331,7 @@ export class TypeState {
         if (!entry.forced && options.retired?.isOver(name) === false) continue
         if (entry.forced && options.stub !== undefined) stubs.add(name)
         items.set(name, entry.forced ? options.stub?.(name) : undefined)
-      } else if (entry.suspect || entry.parked?.version === target.version) {
+      } else if (entry.isCandidate || entry.parked?.version === target.version) {
         // It is only requested again; what was refused is not tried again as long as there is something better.
         items.set(name, entry.held?.resource ?? target)
       } else items.set(name, target)
@@ -346,7 +346,7 @@ export class TypeState {
       if (group === undefined) break
       for (const name of group) {
         const target = this.#target(name)
-        if (target !== undefined && this.#differences.isSuspect(name)) items.set(name, target)
+        if (target !== undefined && this.#differences.isCandidate(name)) items.set(name, target)
       }
     }
     return items
@@ -385,12 +385,12 @@ export class TypeState {
     return this.subscription.has(resource.name) && this.#differences.park(resource, message)
   }
 
-  #split(suspects: readonly EncodedResource[]): void {
-    const middle = Math.ceil(suspects.length / 2)
-    for (const half of [suspects.slice(0, middle), suspects.slice(middle)]) {
+  #split(candidates: readonly EncodedResource[]): void {
+    const middle = Math.ceil(candidates.length / 2)
+    for (const half of [candidates.slice(0, middle), candidates.slice(middle)]) {
       if (half.length === 0) continue
       this.#groups.push(half.map(({ name }) => name))
-      for (const { name } of half) this.#differences.suspect(name, true)
+      for (const { name } of half) this.#differences.markCandidate(name, true)
     }
   }
 }

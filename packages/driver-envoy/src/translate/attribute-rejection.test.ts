@@ -52,7 +52,7 @@ function hashOf(text: string): InboundPart['rules'] extends { allow: infer H } ?
   return text as never
 }
 
-function blame(message: string, ...parts: readonly Part[]): readonly RejectedPart[] {
+function attribute(message: string, ...parts: readonly Part[]): readonly RejectedPart[] {
   const byHash = new Map(parts.map((part) => [hashPart(part), part]))
   const resource: EncodedResource = {
     name: 'inbound-listener',
@@ -70,7 +70,7 @@ function ref(part: Part): RejectedPart['part'] {
 // The messages are those of Envoy 1.40.
 describe('attributeRejection', () => {
   it('finds the rule whose pattern is refused, and not one whose pattern it begins with', () => {
-    expect(blame('missing ): /a(b', books, authors)).toEqual([
+    expect(attribute('missing ): /a(b', books, authors)).toEqual([
       { part: ref(books), element: '/rules/allow/1/match/path/value' },
     ])
   })
@@ -78,7 +78,7 @@ describe('attributeRejection', () => {
   it('finds the cipher suite that is refused', () => {
     const message =
       'Error adding/updating listener(s) inbound-listener: Failed to initialize cipher suites NOPE. The following ciphers were rejected when tried individually: NOPE\n'
-    expect(blame(message, books, trust)).toEqual([{ part: ref(trust), element: '/cipherSuites/1' }])
+    expect(attribute(message, books, trust)).toEqual([{ part: ref(trust), element: '/cipherSuites/1' }])
   })
 
   it('finds both owners of a host name that stands twice', () => {
@@ -95,7 +95,7 @@ describe('attributeRejection', () => {
     }
     const message =
       'Only unique values for domains are permitted. Duplicate entry of domain books.shop in route rds-outbound.80'
-    expect(blame(message, books, authors, other)).toEqual([
+    expect(attribute(message, books, authors, other)).toEqual([
       { part: ref(books), element: '/rules/hosts/0' },
       { part: ref(other), element: '/hosts/0' },
     ])
@@ -104,11 +104,11 @@ describe('attributeRejection', () => {
   it('finds parts by the names of their filter chains', () => {
     const message =
       "Error adding/updating listener(s) inbound-listener: error adding listener '0.0.0.0:15003': filter chain 'inbound_shop/authors_8080_http' has the same matching rules defined as 'x'"
-    expect(blame(message, books, authors, trust)).toEqual([{ part: ref(authors) }])
+    expect(attribute(message, books, authors, trust)).toEqual([{ part: ref(authors) }])
   })
 
   it('names every source where the message names none', () => {
-    expect(blame('something went wrong', books, trust)).toEqual([{ part: ref(books) }, { part: ref(trust) }])
+    expect(attribute('something went wrong', books, trust)).toEqual([{ part: ref(books) }, { part: ref(trust) }])
   })
 
   it('does without parts that are not held any more', () => {

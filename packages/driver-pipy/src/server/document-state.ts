@@ -36,7 +36,7 @@ interface Made {
  */
 export class DocumentState {
   readonly #now: () => number
-  readonly #patienceMs: number
+  readonly #credentialTimeoutMs: number
   readonly #further = new Map<CredentialKey, Credential>()
   /** Since when credentials are named that have not come, in milliseconds. */
   readonly #missingSince = new Map<CredentialKey, number>()
@@ -51,11 +51,11 @@ export class DocumentState {
 
   /**
    * @param now - milliseconds
-   * @param patienceMs - how long a credential is waited for
+   * @param credentialTimeoutMs - how long a credential is waited for
    */
-  constructor(now: () => number, patienceMs: number) {
+  constructor(now: () => number, credentialTimeoutMs: number) {
     this.#now = now
-    this.#patienceMs = patienceMs
+    this.#credentialTimeoutMs = credentialTimeoutMs
   }
 
   /** What the worker should have. */
@@ -141,7 +141,7 @@ export class DocumentState {
     const names = new Set(missing.map(({ key }) => key))
     for (const key of this.#missingSince.keys()) if (!names.has(key)) this.#missingSince.delete(key)
     for (const key of names) if (!this.#missingSince.has(key)) this.#missingSince.set(key, now)
-    return [...this.#missingSince.values()].some((since) => now - since < this.#patienceMs)
+    return [...this.#missingSince.values()].some((since) => now - since < this.#credentialTimeoutMs)
   }
 
   /** Credentials that no policy references are released, so that they are requested again before they are used again. */

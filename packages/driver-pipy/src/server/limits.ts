@@ -42,7 +42,7 @@ export const limits = {
   /** How often such a workload is looked up. */
   unknownWorkerRetryMs: 100,
   /** A credential that a policy names is waited for so long before the policy goes out without it. */
-  credentialPatienceMs: 1_000,
+  credentialTimeoutMs: 1_000,
   /** How often workers are checked for the four above. */
   sweepMs: 1_000,
   /** Bytes of one message of a worker on the admin link. Nothing that it says there is used. */

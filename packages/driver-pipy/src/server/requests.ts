@@ -137,13 +137,13 @@ export class Requests {
     if (refused !== null && refused !== '') session.refuse(refused, query.get('error') ?? '')
     const { random, pollTimeoutMs } = this.#ports
     const jitter = 1 + limits.pollJitter * (2 * random() - 1)
-    const patience = new AbortController()
-    const timer = setTimeout(() => patience.abort(), pollTimeoutMs * jitter)
-    const gone = () => patience.abort()
+    const pollEnd = new AbortController()
+    const timer = setTimeout(() => pollEnd.abort(), pollTimeoutMs * jitter)
+    const gone = () => pollEnd.abort()
     request.raw.socket.once('close', gone)
     try {
       const unusable = (query.get('unusable') ?? '').split(',').filter((key) => key !== '')
-      const offer = await session.poll(has, patience.signal, unusable)
+      const offer = await session.poll(has, pollEnd.signal, unusable)
       const end = session.ended
       // Not at once: two that share a certificate and differ in what they ask for would take the session from each other without end.
       if (end === 'superseded') return await reply.code(503).type('text/plain').send('another session has begun\n')

@@ -66,7 +66,7 @@ export class WorkerSession {
     this.certificates = certificates
     this.#ports = ports
     this.#identity = new WorkerIdentity(proxy, ports.certificates, accepted)
-    this.#documents = new DocumentState(ports.now, limits.credentialPatienceMs)
+    this.#documents = new DocumentState(ports.now, limits.credentialTimeoutMs)
     this.#tracker = new DocumentTracker(proxy.session)
     this.#conditions = new WorkerConditions((conditions) => this.#observe(conditions))
     this.#credentials = new WorkerCredentials(proxy, ports.logger, this.#conditions)

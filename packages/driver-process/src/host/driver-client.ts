@@ -12,7 +12,7 @@ import {
 import { hostContracts } from '@osm-ts/driver-api/host'
 
 import { startContextMessage, type StartData } from '../wire/values.js'
-import { callStream, callUnary, connectTo, type Patience } from '../wire/calls.js'
+import { callStream, callUnary, connectTo, type CallBounds } from '../wire/calls.js'
 import { fromServiceError, processError } from '../wire/failure.js'
 import { driverService, type Message, type Method } from '../wire/services.js'
 import { type DeclaredDriver, parseDocument, readDeclaration } from './declaration.js'
@@ -42,16 +42,16 @@ export class DriverClient {
 
   /** @throws OsmError as `readDeclaration` does, or with what the driver says of why it can't be loaded */
   async describe(expected: string, signal: AbortSignal): Promise<DeclaredDriver> {
-    const patience = { deadlineMs: this.#limits.describeMs, signal, waitForReady: true } as const
+    const bounds = { deadlineMs: this.#limits.describeMs, signal, waitForReady: true } as const
     const request = { contract: hostContracts }
-    return readDeclaration(await this.#ask(driverService.Describe, request, 'asked what it is', patience), expected)
+    return readDeclaration(await this.#ask(driverService.Describe, request, 'asked what it is', bounds), expected)
   }
 
   /** @throws OsmError with the driver's own code, `OSM_DRIVER_TIMEOUT`, `OSM_DRIVER_UNAVAILABLE` or `OSM_DRIVER_PROTOCOL` */
   async patch({ signal, ...context }: InjectorContext): Promise<SidecarPatch> {
-    const patience = { deadlineMs: this.#limits.patchMs, signal }
+    const bounds = { deadlineMs: this.#limits.patchMs, signal }
     const request = { context: JSON.stringify(context) }
-    const answer = await this.#ask(driverService.Patch, request, 'asked for a patch', patience)
+    const answer = await this.#ask(driverService.Patch, request, 'asked for a patch', bounds)
     const patch = parseDocument(answer.patch)
     this.#refuse(validateSidecarPatch(patch), 'a sidecar patch')
     return patch as SidecarPatch // that is what was just checked
@@ -89,8 +89,8 @@ export class DriverClient {
 
   /** @throws OsmError as {@link patch} does */
   async debug(request: DebugRequest): Promise<DebugResponse> {
-    const patience = { deadlineMs: this.#limits.debugMs }
-    const response = await this.#ask(driverService.Debug, request, 'asked for a page', patience)
+    const bounds = { deadlineMs: this.#limits.debugMs }
+    const response = await this.#ask(driverService.Debug, request, 'asked for a page', bounds)
     if (response.status < 100 || response.status > 599)
       throw processError('OSM_DRIVER_PROTOCOL', `driver ${this.#name} gave a page with status ${response.status}`)
     return response
@@ -109,12 +109,12 @@ export class DriverClient {
     method: Method<Request, Response>,
     request: Partial<Request>,
     what: string,
-    patience: Patience,
+    bounds: CallBounds,
   ): Promise<Response> {
     try {
-      return await callUnary(this.#client, method, request, patience)
+      return await callUnary(this.#client, method, request, bounds)
     } catch (error) {
-      if (patience.signal?.aborted === true)
+      if (bounds.signal?.aborted === true)
         throw processError('OSM_DRIVER_TIMEOUT', `driver ${this.#name}, ${what}, did not answer before it was given up`)
       throw fromServiceError(error, `driver ${this.#name}, ${what},`)
     }

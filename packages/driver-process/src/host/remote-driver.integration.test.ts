@@ -80,7 +80,7 @@ describe('a driver package in a child process', () => {
     const { probes } = await start(driver)
     const signal = new AbortController().signal
     await expect(askProbe(probes.readiness, signal)).resolves.toBe(true)
-    await until(() => host.metrics.get('moody_requests /healthy') === 1)
+    await until(() => host.metrics.get('failing_requests /healthy') === 1)
     await until(() => host.logs.some(({ message }) => message === 'asked'))
     await expect(host.page('/debug/failing', { word: 'hello' })).resolves.toMatchObject({
       status: 200,
@@ -172,9 +172,9 @@ describe('patch', () => {
     await expect(driver.patch(injectorContext())).resolves.toBeDefined()
     await expect(hanging).rejects.toMatchObject({ code: 'OSM_DRIVER_TIMEOUT' })
     const given = new AbortController()
-    const impatient = driver.patch({ ...ask('hang'), signal: given.signal })
+    const abortedCall = driver.patch({ ...ask('hang'), signal: given.signal })
     given.abort()
-    await expect(impatient).rejects.toMatchObject({ code: 'OSM_DRIVER_TIMEOUT' })
+    await expect(abortedCall).rejects.toMatchObject({ code: 'OSM_DRIVER_TIMEOUT' })
     expect(driver.status.restarts).toBe(0)
   })
 

@@ -9,7 +9,7 @@ import type { DriverEntry } from './driver-list.js'
 import { type DriverSink, loadDrivers } from './load-drivers.js'
 
 /** How long a program that starts waits for its drivers. One that takes longer is there when it is there. */
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /** What a program that hosts drivers knows when it starts. */
 export interface HostDriversOptions {
@@ -44,7 +44,7 @@ export async function hostDrivers(options: HostDriversOptions): Promise<{ readon
     signal,
   })
   const waiting = new AbortController()
-  await Promise.race([settled, sleepUnlessAborted(PATIENCE_MS, AbortSignal.any([signal, waiting.signal]))])
+  await Promise.race([settled, sleepUnlessAborted(TIMEOUT_MS, AbortSignal.any([signal, waiting.signal]))])
   waiting.abort()
   return { stopped }
 }

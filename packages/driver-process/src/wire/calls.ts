@@ -35,7 +35,7 @@ export function connectTo(socket: string): Client {
 }
 
 /** How long a call may take, and what ends it before. */
-export interface Patience {
+export interface CallBounds {
   readonly deadlineMs: number
   readonly signal?: AbortSignal
   /** True: a socket that is not served yet is waited for. */
@@ -47,7 +47,7 @@ export function callUnary<Request, Response>(
   client: Client,
   method: Method<Request, Response>,
   request: Partial<Request>,
-  { deadlineMs, signal, waitForReady = false }: Patience,
+  { deadlineMs, signal, waitForReady = false }: CallBounds,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const call = client.makeUnaryRequest<Partial<Request>, Response>(

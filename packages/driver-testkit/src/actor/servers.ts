@@ -23,7 +23,7 @@ export interface Speaker {
  * Connections that no one uses stay open. A server that ends them loses the request that is on its way at that moment, whatever stands
  * between it and its caller, and tests count such requests.
  */
-const patient = { keepAliveTimeout: 0 }
+const withoutKeepAliveTimeout = { keepAliveTimeout: 0 }
 
 /** A server that tells what it was asked, in the way of the application. It does not listen yet. */
 export function createApp(app: App, speaker: Speaker, certificate?: Certificate): Server {
@@ -34,10 +34,14 @@ export function createApp(app: App, speaker: Speaker, certificate?: Certificate)
   const turns: Turns = { taken: 0 }
   switch (app) {
     case 'http':
-      return withUpgrades(createServer(patient, (request, response) => tell(request, response, speaker, turns)))
+      return withUpgrades(
+        createServer(withoutKeepAliveTimeout, (request, response) => tell(request, response, speaker, turns)),
+      )
     case 'https':
       return withUpgrades(
-        createHttpsServer({ ...tls(), ...patient }, (request, response) => tell(request, response, speaker, turns)),
+        createHttpsServer({ ...tls(), ...withoutKeepAliveTimeout }, (request, response) =>
+          tell(request, response, speaker, turns),
+        ),
       )
     case 'http2':
     case 'grpc':

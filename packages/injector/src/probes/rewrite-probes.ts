@@ -86,7 +86,7 @@ function bind(
   const key = `${listens} ${path}`
   const timeoutMs = timeoutOf(probe)
   const present = bindings.get(key)
-  // gRPC probes of one port of the workload share what answers them; the most patient of them decides how long that waits.
+  // gRPC probes of one port of the workload share what answers them; the longest timeout applies.
   const binding: InstanceProbeBinding =
     present === undefined
       ? { container: name, probe: kind, port: listens, path, target, timeoutMs }

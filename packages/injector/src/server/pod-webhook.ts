@@ -27,6 +27,6 @@ export function podWebhook({ reviewer, ...options }: PodWebhookOptions): Webhook
     path: PATH,
     kinds: ['Pod'],
     bodyLimit: BODY_LIMIT,
-    review: (request, patienceMs) => reviewer.review(request, patienceMs),
+    review: (request, timeoutMs) => reviewer.review(request, timeoutMs),
   })
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json/json.js'
 import type { ContainerValues } from './values.js'
 
 /** A sidecar that has no configuration after this long is started again. */
-const STARTUP_PATIENCE_SECONDS = 600
+const STARTUP_TIMEOUT_SECONDS = 600
 /** Not ready after that many unanswered or negative questions in a row. */
 const READINESS_FAILURES = 3
 const READINESS_PERIOD_SECONDS = 10
@@ -25,7 +25,7 @@ export function sidecarProbes({ ready }: SidecarPatch, native: boolean): JsonObj
     startupProbe: {
       httpGet,
       periodSeconds: startSeconds,
-      failureThreshold: Math.ceil(STARTUP_PATIENCE_SECONDS / startSeconds),
+      failureThreshold: Math.ceil(STARTUP_TIMEOUT_SECONDS / startSeconds),
     },
     readinessProbe,
   }

@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 /** Time passes where a test says so: waits for an approval end at once. */
-const impatient = {
+const shortTimeouts = {
   ...systemClock,
   setTimer: (callback: () => void, delayMs: number) => systemClock.setTimer(callback, delayMs / 20),
 }
@@ -141,7 +141,7 @@ describe('cert-manager', () => {
 
 describe('an approval', () => {
   it('that is missing is no outage, and its request is found again when it was approved', async () => {
-    const provider = await open(await authority({ clock: impatient }))
+    const provider = await open(await authority({ clock: shortTimeouts }))
     certManager.approval = undefined
     const pair = await generateKeyPairFor({ algorithm: 'ECDSA' })
     const wanted = await request(pair)
@@ -185,7 +185,7 @@ describe('an issuer', () => {
   })
 
   it('that does not sign is unavailable, and its reason is told', async () => {
-    const provider = await open(await authority({ clock: impatient }))
+    const provider = await open(await authority({ clock: shortTimeouts }))
     certManager.outcome = { type: 'Ready', status: 'False', reason: 'Pending', message: 'Issuer "osm-ca" not found' }
     await expect(provider.sign(await request(), closing.signal)).rejects.toMatchObject({
       code: 'OSM_CERT_PROVIDER_UNAVAILABLE',

@@ -113,7 +113,7 @@ describe('a webhook', () => {
     const endless = function* (): Steps<never> {
       for (;;) yield
     }
-    reviewing = async (_request, _patienceMs, work) => work(endless())
+    reviewing = async (_request, _timeoutMs, work) => work(endless())
     const request = { uid: 'u-1', kind: { group: '', version: 'v1', kind: 'Pod' } }
     const payload = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
     const headers = { 'content-type': 'application/json' }

@@ -33,7 +33,7 @@ export interface WebhookServerOptions {
   /** Kinds that it is asked about; reviews of any other are counted under `other`. */
   readonly kinds: readonly string[]
   /** Answers within the time given, in milliseconds. */
-  readonly review: (request: AdmissionRequest, patienceMs: number, work: ReviewWork) => Promise<AdmissionAnswer>
+  readonly review: (request: AdmissionRequest, reviewTimeoutMs: number, work: ReviewWork) => Promise<AdmissionAnswer>
   readonly key: ServingKey
   /** PEM. Present: anyone who calls has to show a certificate of this CA. */
   readonly clientCa?: string | undefined
@@ -57,8 +57,8 @@ export interface WebhookServer {
 
 /** The API server waits no longer for any webhook. */
 const MAX_REQUEST_MS = 30_000
-/** Share of the API server's patience that is used; the rest is for the way back. */
-const PATIENCE_SHARE = 0.9
+/** Share of the API server's timeout that is used; the rest is for the way back. */
+const TIMEOUT_SHARE = 0.9
 /** The API server closes connections that were idle for 90 s. Were it done here, a request could cross the end of its connection. */
 const KEEP_ALIVE_MS = 120_000
 const minVersion = 'TLSv1.3'
@@ -117,13 +117,13 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
   )
   app.post<{ Body: ReadBody | undefined }>(path, async (request, reply) => {
     const body = request.body ?? noBody
-    const patienceMs = patience(request.query, timeoutMs)
+    const reviewTimeoutMs = reviewTimeout(request.query, timeoutMs)
     const start = performance.now()
     const work: ReviewWork = (steps) =>
-      turns.run(steps, { workMs: MAX_WORK_MS, patienceMs: patienceMs - (performance.now() - start) })
+      turns.run(steps, { workMs: MAX_WORK_MS, timeoutMs: reviewTimeoutMs - (performance.now() - start) })
     // Its memory may be that of another body as soon as no one reads it any more, whatever its sender does meanwhile.
     const asked = await work(readAdmissionReviewInSteps(body.bytes)).finally(body.giveBack)
-    const answer = await review(asked, patienceMs, work).catch(unlessGivenUp)
+    const answer = await review(asked, reviewTimeoutMs, work).catch(unlessGivenUp)
     responses.inc({ kind: labelOf(asked.kind), success: String(answer.allowed) })
     return reply.type('application/json').send(writeAdmissionReview(asked.uid, answer))
   })
@@ -230,11 +230,11 @@ function measureAnswers(app: FastifyInstance<Server>, metrics: Metrics): void {
 }
 
 /** The API server says how long it waits, as `?timeout=10s`. */
-function patience(query: unknown, defaultMs: number): number {
+function reviewTimeout(query: unknown, defaultMs: number): number {
   const { timeout } = query as { readonly timeout?: unknown } // fastify parses every query into an object
   const said = typeof timeout === 'string' ? parseDuration(timeout) : undefined
   const whole = said === undefined || said <= 0 ? defaultMs : Math.min(said, defaultMs)
-  return Math.ceil(whole * PATIENCE_SHARE)
+  return Math.ceil(whole * TIMEOUT_SHARE)
 }
 
 /**

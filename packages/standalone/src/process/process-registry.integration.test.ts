@@ -27,7 +27,7 @@ function machine(
 }
 
 /** The file that a registry writes which has started these. */
-function ledgerFile(processes: readonly SeenProcess[]): string {
+function registryFile(processes: readonly SeenProcess[]): string {
   const file = join(folder(), 'processes.json')
   const registry = new ProcessRegistry(file, machine(processes))
   for (const { pid } of processes) registry.add(pid)
@@ -38,17 +38,17 @@ const ours: SeenProcess = { pid: 100, session: 100, started: 5000 }
 
 describe('findLeftovers', () => {
   it('finds a recorded process by its number and start time', () => {
-    expect(findLeftovers(ledgerFile([ours]), '/state', machine([ours]))).toEqual([100])
+    expect(findLeftovers(registryFile([ours]), '/state', machine([ours]))).toEqual([100])
   })
 
   it('takes nothing for ours that merely has the number of one of ours', () => {
-    const file = ledgerFile([ours])
+    const file = registryFile([ours])
     expect(findLeftovers(file, '/state', machine([{ ...ours, started: 6000 }]))).toEqual([])
     expect(findLeftovers(file, '/state', machine([ours], 'another boot'))).toEqual([])
   })
 
   it('finds what a dead process of ours has left in its session, if it bears our mark', () => {
-    const file = ledgerFile([ours])
+    const file = registryFile([ours])
     const child = { pid: 101, session: 100, started: 5001 }
     expect(findLeftovers(file, '/state', machine([child], 'boot', { 101: '/state' }))).toEqual([101])
     expect(findLeftovers(file, '/state', machine([child], 'boot', { 101: '/another' }))).toEqual([])

@@ -13,7 +13,7 @@ export interface RecordedProcess {
   readonly started: number
 }
 
-interface LedgerFile {
+interface RegistryFile {
   readonly bootId: string
   readonly processes: readonly RecordedProcess[]
 }
@@ -42,7 +42,7 @@ export class ProcessRegistry {
   }
 
   #write(): void {
-    const content: LedgerFile = { bootId: this.#table.bootId() ?? '', processes: [...this.#running.values()] }
+    const content: RegistryFile = { bootId: this.#table.bootId() ?? '', processes: [...this.#running.values()] }
     writeFileAtomic(this.#file, `${JSON.stringify(content)}\n`)
   }
 }
@@ -54,7 +54,7 @@ export class ProcessRegistry {
  * while one of them lives, and by the mark in their environment.
  */
 export function findLeftovers(file: string, stateFolder: string, table: ProcessTable): readonly number[] {
-  const recorded = readStateFile(file, isLedgerFile)
+  const recorded = readStateFile(file, isRegistryFile)
   if (recorded === undefined || recorded.processes.length === 0 || recorded.bootId !== table.bootId()) return []
   const startedByPid = new Map(recorded.processes.map(({ pid, started }) => [pid, started]))
   return table
@@ -67,7 +67,7 @@ export function findLeftovers(file: string, stateFolder: string, table: ProcessT
     .map(({ pid }) => pid)
 }
 
-function isLedgerFile(value: unknown): value is LedgerFile {
+function isRegistryFile(value: unknown): value is RegistryFile {
   return (
     isRecord(value) &&
     typeof value.bootId === 'string' &&

@@ -4,7 +4,7 @@ export interface QueryCount {
   readonly computed: number
   /** Of those, times that the result differed from the one before; the first result of a key counts. */
   readonly changed: number
-  /** Times that a suspect value turned out right without computing. */
+  /** Times that an unverified value turned out right without computing. */
   readonly verified: number
 }
 

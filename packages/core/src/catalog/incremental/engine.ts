@@ -192,7 +192,7 @@ export class Engine<S> {
       case 'stale':
         this.#compute(node)
         return
-      case 'suspect':
+      case 'unverified':
         if (this.#verify(node)) this.#counters.verified(node.of.name)
         else this.#compute(node)
     }
@@ -300,13 +300,13 @@ export class Engine<S> {
       dependent.state = 'stale'
       if (dependent.pins > 0) this.#noteOutdated(dependent)
     })
-    const suspect = (dependent: Node<S>): void => {
+    const markUnverified = (dependent: Node<S>): void => {
       if (dependent.state !== 'clean') return
-      dependent.state = 'suspect'
+      dependent.state = 'unverified'
       if (dependent.pins > 0) this.#noteOutdated(dependent)
       pending.push(dependent)
     }
-    for (let node = pending.pop(); node !== undefined; node = pending.pop()) eachDependent(node, suspect)
+    for (let node = pending.pop(); node !== undefined; node = pending.pop()) eachDependent(node, markUnverified)
   }
 
   #cycle(node: Node<S>): OsmError {

@@ -3,12 +3,12 @@ import type { Readable } from './query.js'
 /**
  * How much is known about a node's value.
  *
- * `clean`: it is right. `suspect`: something below changed; whether it matters shows when the direct dependencies are checked. `stale`: a direct
+ * `clean`: it is right. `unverified`: something below changed; whether it matters shows when the direct dependencies are checked. `stale`: a direct
  * dependency changed, or there is no value yet. `busy`: it is being computed or verified; reading it now is a cycle.
  *
  * Invariant: the dependents of a node that is not clean are not clean either. So marking may stop at a node that is marked already.
  */
-export type NodeState = 'clean' | 'suspect' | 'stale' | 'busy'
+export type NodeState = 'clean' | 'unverified' | 'stale' | 'busy'
 
 /** One input or query at one key. Only the engine touches nodes. */
 export interface Node<S> {

@@ -48,13 +48,13 @@ function checkBackend(
   const wantsPrincipal = protocol === 'https' && backend.tls?.skipClientCertValidation !== true
   const place = `${backend.name} port ${backend.port.number}`
   return findings(
-    repeated && fault('OSM_SPEC_CONFLICT', field, `${place} is a backend of this object already; the first one holds`),
+    repeated && fault('OSM_SPEC_CONFLICT', field, `${place} is already a backend of this object; the first one applies`),
     !repeated &&
       owner !== undefined &&
       fault(
         'OSM_SPEC_CONFLICT',
         field,
-        `${place} is a backend of ${formatObjectRef(objectRef(owner))} already, which holds`,
+        `${place} is already a backend of ${formatObjectRef(objectRef(owner))}, which takes precedence`,
       ),
     !protocols.includes(protocol) &&
       fault(
@@ -71,14 +71,14 @@ function checkBackend(
       ),
     backend.tls !== undefined &&
       protocol !== 'https' &&
-      doubt('OSM_SPEC_NO_EFFECT', `${field}.tls`, `is read for protocol https only, not for ${protocol}`),
+      doubt('OSM_SPEC_NO_EFFECT', `${field}.tls`, `has no effect for protocol ${protocol}, only for https`),
     (backend.tls?.sniHosts ?? []).flatMap((host, index) =>
       findings(
         !isDnsDomain(host.toLowerCase().replace(/^\*\./, '')) &&
           fault(
             'OSM_SPEC_HOST',
             `${field}.tls.sniHosts[${index}]`,
-            `${JSON.stringify(host)} is no host name that clients could ask for`,
+            `${JSON.stringify(host)} is not a host name that clients can request`,
           ),
       ),
     ),
@@ -130,7 +130,7 @@ function checkSource(
     case 'IPRange':
       return findings(
         !isCidr(name) &&
-          fault('OSM_SPEC_ADDRESS', `${field}.name`, `${JSON.stringify(name)} is no range such as 10.0.0.0/8`),
+          fault('OSM_SPEC_ADDRESS', `${field}.name`, `${JSON.stringify(name)} is not an address range such as 10.0.0.0/8`),
       )
     case 'AuthenticatedPrincipal':
       return findings(

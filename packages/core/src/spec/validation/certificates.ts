@@ -20,7 +20,7 @@ export function checkAccessCert(
     const field = `spec.subjectAltNames[${index}]`
     const ofGateway =
       gateway.has(canonicalHost(name)) &&
-      fault('OSM_SPEC_CERT_NAME', field, 'is a name of the ingress gateway, which the MeshConfig issues alone')
+      fault('OSM_SPEC_CERT_NAME', field, 'is a name of the ingress gateway; only the MeshConfig can request it')
     return findings(
       foreignName(name, field, { context, asker: namespace }),
       ofGateway,
@@ -64,8 +64,8 @@ function foreignName(
 ): Finding | undefined {
   const { clusterDomain, trustDomain, consent } = context
   const lower = canonicalHost(name)
-  if (lower.includes('*')) return fault('OSM_SPEC_CERT_NAME', field, 'must not hold a wildcard')
-  if (!isDnsDomain(lower)) return fault('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is no host name`)
+  if (lower.includes('*')) return fault('OSM_SPEC_CERT_NAME', field, 'must not contain a wildcard')
+  if (!isDnsDomain(lower)) return fault('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is not a host name`)
   const domain = [trustDomain, clusterDomain].find((it) => lower === it || lower.endsWith(`.${it}`))
   if (domain === undefined) return undefined
   const account = accountOfOutsideName(lower, { trustDomain, clusterDomain })
@@ -73,13 +73,13 @@ function foreignName(
     return fault(
       'OSM_SPEC_CERT_NAME',
       field,
-      `lies under ${domain}, where names of services and workloads of the mesh are; choose another`,
+      `is below ${domain}, which is reserved for services and workloads of the mesh; choose another name`,
     )
   if (asker !== consent.osmNamespace && asker !== account.namespace)
     return fault(
       'OSM_SPEC_CERT_NAME',
       field,
-      `is the identity of service account ${account.namespace}/${account.name}, which only namespace ${account.namespace} and that of the control plane may ask for`,
+      `is the identity of service account ${account.namespace}/${account.name}, which only namespace ${account.namespace} and that of the control plane may request`,
     )
   const reason = whyInMesh(account, context)
   return reason === undefined
@@ -137,7 +137,7 @@ export function checkMeshRootCertificate(
       doubt(
         'OSM_SPEC_NO_EFFECT',
         'spec',
-        'has no effect: the flags of the programs decide who issues, which osm.certificateProvider of the chart sets',
+        'has no effect: the flags of the programs select the provider; osm.certificateProvider of the chart sets them',
       ),
     readsRootCertificates &&
       spec.trustDomain !== trustDomain &&
@@ -172,12 +172,12 @@ function vaultLogin({
 }: NonNullable<KindMap['MeshRootCertificate']['spec']['provider']['vault']>): Finding | false {
   const kind = auth?.kind ?? 'token'
   if ((kind === 'token' || kind === 'appRole') && token === undefined)
-    return fault('OSM_SPEC_PROVIDER', 'spec.provider.vault.token', `is missing, which a login of kind ${kind} needs`)
+    return fault('OSM_SPEC_PROVIDER', 'spec.provider.vault.token', `is missing: a login of kind ${kind} requires it`)
   if ((kind === 'kubernetes' || kind === 'appRole') && auth?.role === undefined)
     return fault(
       'OSM_SPEC_PROVIDER',
       'spec.provider.vault.auth.role',
-      `is missing, which a login of kind ${kind} needs`,
+      `is missing: a login of kind ${kind} requires it`,
     )
   return (
     kind === 'tokenFile' &&
@@ -185,7 +185,7 @@ function vaultLogin({
     fault(
       'OSM_SPEC_PROVIDER',
       'spec.provider.vault.auth.tokenFile',
-      'is missing, which a login of kind tokenFile needs',
+      'is missing: a login of kind tokenFile requires it',
     )
   )
 }

@@ -156,7 +156,7 @@ export function badPattern(pattern: string, field: string, { patterns }: CheckCo
   return doubt(
     'OSM_SPEC_REGEX_COSTLY',
     field,
-    'repeats ambiguously: sidecars whose engine backtracks can take very long over it; let each round begin or end with a character of its own',
+    'repeats ambiguously: sidecars with a backtracking engine can be very slow; start or end each repetition with a character that occurs nowhere else in it',
   )
 }
 
@@ -165,5 +165,5 @@ export function badDuration(text: string | undefined, field: string): Finding | 
   if (text === undefined) return undefined
   const milliseconds = parseDuration(text)
   if (milliseconds !== undefined && milliseconds >= 0) return undefined
-  return fault('OSM_SPEC_DURATION', field, `${JSON.stringify(text)} is no duration such as 5s or 1m30s`)
+  return fault('OSM_SPEC_DURATION', field, `${JSON.stringify(text)} is not a duration such as 5s or 1m30s`)
 }

@@ -59,7 +59,7 @@ export function* checkEgress({ metadata, spec }: Egress, context: CheckContext):
           fault(
             'OSM_SPEC_HOST',
             `spec.hosts[${index}]`,
-            `${JSON.stringify(host)} is no host name; leave out scheme, port and path`,
+            `${JSON.stringify(host)} is not a host name; remove scheme, port and path`,
           ),
       ),
     ),
@@ -69,7 +69,7 @@ export function* checkEgress({ metadata, spec }: Egress, context: CheckContext):
           fault(
             'OSM_SPEC_ADDRESS',
             `spec.ipAddresses[${index}]`,
-            `${JSON.stringify(range)} is no range such as 10.0.0.0/8`,
+            `${JSON.stringify(range)} is not an address range such as 10.0.0.0/8`,
           ),
       ),
     ),
@@ -147,7 +147,7 @@ function checkMatches(
     return findings(
       settings > 1 &&
         expected === 'UpstreamTrafficSetting' &&
-        fault('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one holds'),
+        fault('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one applies'),
       snapshot.get(expected, namespace, name) === undefined &&
         pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(context, expected, namespace, name)),
     )
@@ -174,7 +174,7 @@ export function checkEgressGateway(gateway: KindMap['EgressGateway'], context: C
       fault(
         'OSM_SPEC_CONFLICT',
         'spec.global',
-        `${formatObjectRef(objectRef(owner))} has the global gateways already; a namespace has one such object`,
+        `${formatObjectRef(objectRef(owner))} already defines the global gateways; only one object of a namespace can define them`,
       ),
     global.length > 0 &&
       !isMeshWide(from, consent) &&
@@ -200,7 +200,7 @@ export function checkEgressGateway(gateway: KindMap['EgressGateway'], context: C
             fault(
               'OSM_SPEC_CONFLICT',
               field,
-              `Egress ${namespace}/${name} has gateways already, by ${formatObjectRef(objectRef(first))}; the first rule holds`,
+              `Egress ${namespace}/${name} already has gateways, by ${formatObjectRef(objectRef(first))}; the first rule applies`,
             ),
           snapshot.get('Egress', namespace, name) === undefined &&
             pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(context, 'Egress', namespace, name)),
@@ -215,6 +215,6 @@ export function checkEgressGateway(gateway: KindMap['EgressGateway'], context: C
 function weightless(entries: readonly { readonly weight?: number | undefined }[], field: string): Finding | false {
   return (
     !entries.some(({ weight = 1 }) => weight > 0) &&
-    doubt('OSM_SPEC_NO_EFFECT', field, 'names no gateway with a weight, so that nothing leaves')
+    doubt('OSM_SPEC_NO_EFFECT', field, 'names no gateway with a weight above 0: no traffic leaves the mesh')
   )
 }

@@ -81,7 +81,7 @@ export function checkPlugin({ spec: { pipyscript: script } }: KindMap['Plugin'])
       doubt(
         'OSM_SPEC_NO_EFFECT',
         'spec.pipyscript',
-        'exports none of the functions request, response and connection, which sidecars call; scripts of osm-edge have to be rewritten',
+        'must export at least one of the functions request, response and connection; scripts of osm-edge must be rewritten',
       ),
   )
 }
@@ -137,7 +137,7 @@ function syntaxErrorIn(script: string): string | undefined {
     parse(script, { ecmaVersion: 2022, sourceType: 'module' })
     return undefined
   } catch (error) {
-    if (error instanceof SyntaxError) return `is no JavaScript module: ${error.message}`
+    if (error instanceof SyntaxError) return `is not a JavaScript module: ${error.message}`
     throw error
   }
 }
@@ -151,7 +151,7 @@ export function checkServiceImport({ spec }: KindMap['ServiceImport']): readonly
           fault(
             'OSM_SPEC_ADDRESS',
             `spec.ports[${port}].endpoints[${index}].target.ip`,
-            `${JSON.stringify(target.ip)} is no IP address`,
+            `${JSON.stringify(target.ip)} is not an IP address`,
           ),
       ),
     ),
@@ -170,7 +170,7 @@ export function checkTelemetry(telemetry: KindMap['Telemetry'], context: CheckCo
     .find((other) => sameValue(other.spec.selector ?? {}, selector ?? {}))
   return findings(
     format?.kind === 'fault' &&
-      fault('OSM_SPEC_LOG_FORMAT', 'spec.accessLog.format', `${format.message}; the usual format holds`),
+      fault('OSM_SPEC_LOG_FORMAT', 'spec.accessLog.format', `${format.message}; the default format applies`),
     reference !== undefined &&
       snapshot.get('ExtensionService', reference.namespace, reference.name) === undefined &&
       pendingFault(
@@ -183,7 +183,7 @@ export function checkTelemetry(telemetry: KindMap['Telemetry'], context: CheckCo
       fault(
         'OSM_SPEC_CONFLICT',
         'spec.selector',
-        `selects the same workloads as Telemetry ${namespace}/${twin.metadata.name}, which holds`,
+        `selects the same workloads as Telemetry ${namespace}/${twin.metadata.name}, which takes precedence`,
       ),
   )
 }
@@ -193,6 +193,6 @@ export function checkExtensionService({ spec }: KindMap['ExtensionService']): re
   return findings(
     badDuration(spec.connectTimeout, 'spec.connectTimeout'),
     (spec.protocol ?? '') !== '' &&
-      doubt('OSM_SPEC_NO_EFFECT', 'spec.protocol', 'is not read: what is sent decides, and logs are sent over gRPC'),
+      doubt('OSM_SPEC_NO_EFFECT', 'spec.protocol', 'is ignored: logs are always sent over gRPC'),
   )
 }

@@ -29,7 +29,7 @@ export function checkExternalWorkload(
       doubt(
         'OSM_SPEC_NO_EFFECT',
         'spec',
-        `names no service, and no Service of namespace ${namespace} selects its labels; it is an endpoint of nothing`,
+        `names no service, and no Service of namespace ${namespace} selects its labels; it is not an endpoint of any Service`,
       ),
     addresses.flatMap((address, index) =>
       isAddress(address)
@@ -42,7 +42,7 @@ export function checkExternalWorkload(
         : fault(
             'OSM_SPEC_WORKLOAD',
             `spec.ports[${index}].name`,
-            `${JSON.stringify(name)} is the name of another port; the first one is used`,
+            `${JSON.stringify(name)} is already the name of another port; the first one is used`,
           ),
     ),
   )

@@ -15,7 +15,7 @@ export function checkPluginStages({ spec }: KindMap['MeshConfig']): readonly Fin
         return doubt(
           'OSM_SPEC_NO_EFFECT',
           `${field}.plugin`,
-          `${plugin} is no built-in stage of ${chain} and is not called; put scripts into chains by a PluginChain`,
+          `${plugin} is not a built-in stage of ${chain} and is not called; use a PluginChain to add scripts`,
         )
       return findings(
         disable && doubt('OSM_SPEC_NO_EFFECT', `${field}.disable`, `the stage ${plugin} cannot be left out`),
@@ -23,7 +23,7 @@ export function checkPluginStages({ spec }: KindMap['MeshConfig']): readonly Fin
           doubt(
             'OSM_SPEC_NO_EFFECT',
             `${field}.priority`,
-            `the place of ${plugin} is fixed; plugins come after the rules`,
+            `the position of ${plugin} is fixed; plugins run after the rules`,
           ),
       )
     }),

@@ -35,13 +35,13 @@ function checkAnswer(limit: HttpLocal | undefined, field: string): readonly Find
         fault(
           'OSM_SPEC_HEADER',
           `${at}.name`,
-          `${shown(name)} with ${shown(value)} cannot be added to an answer, and is left out; a header is one line, and neither its name nor its value has more than ${MAX_ANSWER_HEADER_BYTES} bytes`,
+          `${shown(name)} with ${shown(value)} cannot be added to a response and is omitted: a header is one line, and its name and its value each have at most ${MAX_ANSWER_HEADER_BYTES} bytes`,
         ),
       ]
     usable += 1
     return findings(
       usable > MAX_ANSWER_HEADERS &&
-        fault('OSM_SPEC_HEADER', at, `is left out: at most ${MAX_ANSWER_HEADERS} headers are added to an answer`),
+        fault('OSM_SPEC_HEADER', at, `is omitted: at most ${MAX_ANSWER_HEADERS} headers are added to a response`),
     )
   })
 }
@@ -62,7 +62,7 @@ function checkTcpGlobal({ domain, timeout, descriptors }: TcpGlobal): readonly F
             fault(
               'OSM_SPEC_NO_EFFECT',
               `${field}.descriptors[${descriptor}].entries[${index}].key`,
-              'is empty: its descriptor is left out',
+              'is empty: its descriptor is omitted',
             ),
         ),
       ),
@@ -98,7 +98,7 @@ function* checkRoutes(
     seen.add(path)
     const found = findings(
       badPattern(path, `${field}.path`, context),
-      repeated && fault('OSM_SPEC_CONFLICT', `${field}.path`, 'is the path of an entry before, which holds'),
+      repeated && fault('OSM_SPEC_CONFLICT', `${field}.path`, 'is the path of an earlier entry, which takes precedence'),
       limits?.local === undefined &&
         limits?.global === undefined &&
         doubt('OSM_SPEC_NO_EFFECT', `${field}.rateLimit`, 'says nothing'),
@@ -107,7 +107,7 @@ function* checkRoutes(
         fault(
           'OSM_SPEC_NO_EFFECT',
           `${field}.rateLimit.global`,
-          'names no service that counts: give spec.rateLimit.global.http',
+          'has no rate limit service: set spec.rateLimit.global.http',
         ),
       checkAnswer(limits?.local, `${field}.rateLimit.local`),
       yield* checkDescriptors(limits?.global?.descriptors ?? [], `${field}.rateLimit.global.descriptors`, context),
@@ -150,7 +150,7 @@ function checkHeader({ name, ...match }: Header, field: string, context: CheckCo
       fault(
         'OSM_SPEC_HEADER',
         field,
-        `must say exactly one thing of header ${name}: exact, prefix, suffix, regex, contains or present`,
+        `must have exactly one condition for header ${name}: exact, prefix, suffix, regex, contains or present`,
       ),
     match.regex !== undefined && badPattern(match.regex, `${field}.regex`, context),
   )
@@ -159,5 +159,5 @@ function checkHeader({ name, ...match }: Header, field: string, context: CheckCo
 function badName(name: string, field: string): Finding | undefined {
   return isHeaderName(name)
     ? undefined
-    : fault('OSM_SPEC_HEADER', field, `${JSON.stringify(name)} is no header name; its descriptor is left out`)
+    : fault('OSM_SPEC_HEADER', field, `${JSON.stringify(name)} is not a header name; its descriptor is omitted`)
 }

@@ -66,7 +66,7 @@ function kindFinding(
   const ours = Object.keys(kindDefinitions).some((name) => name === kind)
   const guess = didYouMean(kind, asked)
   if (!ours && guess === '') return undefined
-  const accepted = [...new Set(asked)].join(', ') || 'none beside this spec.from'
+  const accepted = [...new Set(asked)].join(', ') || 'none with this spec.from'
   return doubt(
     'OSM_SPEC_NO_EFFECT',
     `${field}.kind`,

@@ -23,7 +23,7 @@ export function* checkHTTPRouteGroup(
         fault(
           'OSM_SPEC_CONFLICT',
           `${field}.name`,
-          `${JSON.stringify(match.name)} is the name of a match before; give each its own`,
+          `${JSON.stringify(match.name)} is already the name of another match; names must be unique`,
         ),
       match.pathRegex !== undefined && badPattern(match.pathRegex, `${field}.pathRegex`, context),
       yield* checkHeaders(match, field, context),
@@ -44,18 +44,18 @@ function* checkHeaders(match: Match, field: string, context: CheckContext): Step
       const known = isMatchedHeaderName(name)
       const at = `${field}.headers[${index}]${known && /^[A-Za-z_]/.test(name) ? `.${name}` : ''}`
       return findings(
-        !known && fault('OSM_SPEC_HEADER', at, `${JSON.stringify(name)} is no header name`),
+        !known && fault('OSM_SPEC_HEADER', at, `${JSON.stringify(name)} is not a header name`),
         isIdentityHeader(name) &&
           doubt(
             'OSM_SPEC_NO_EFFECT',
             at,
-            'no request meets it: sidecars take this header away, as none is proof of an identity',
+            'matches no request: sidecars remove this header, because it does not prove an identity',
           ),
         isOrderHeader(name) &&
           doubt(
             'OSM_SPEC_NO_EFFECT',
             at,
-            'no request meets it: sidecars remove this header, because it gives orders to proxies',
+            'matches no request: sidecars remove this header, because it controls proxies',
           ),
         badPattern(value, at, context),
       )

@@ -24,19 +24,19 @@ export function checkService(service: Service, context: CheckContext): readonly 
         fault(
           'OSM_SPEC_SERVICE_PORT',
           `${field}.port`,
-          `${number} is a port of this Service already; the first one holds`,
+          `${number} is already a port of this Service; the first one applies`,
         ),
       sameName &&
         fault(
           'OSM_SPEC_SERVICE_PORT',
           `${field}.name`,
-          `${JSON.stringify(port.name)} is the name of another port; give each its own`,
+          `${JSON.stringify(port.name)} is already the name of another port; names must be unique`,
         ),
       ports.length > 1 &&
         port.name === undefined &&
-        doubt('OSM_SPEC_SERVICE_PORT', `${field}.name`, 'is missing: with several ports each needs a name'),
+        doubt('OSM_SPEC_SERVICE_PORT', `${field}.name`, 'is missing: if there are several ports, each must have a name'),
       port.protocol !== 'TCP' &&
-        doubt('OSM_SPEC_PROTOCOL', `${field}.protocol`, `${port.protocol} is not carried by the mesh: only TCP is`),
+        doubt('OSM_SPEC_PROTOCOL', `${field}.protocol`, `${port.protocol} is not supported by the mesh, which carries TCP only`),
       checkAppProtocol(port, field),
       checkTarget(service, port, `${field}.targetPort`, context),
     )
@@ -83,7 +83,7 @@ function checkBalancing({ spec }: Service): readonly Finding[] {
 function unknownWord(word: string | undefined, known: readonly string[], field: string): Finding | false {
   if (word === undefined || word === '' || known.includes(word)) return false
   const hint = didYouMean(word, known) || `; known are ${known.join(', ')}`
-  return doubt('OSM_SPEC_NO_EFFECT', `spec.${field}`, `${JSON.stringify(word)} is not known and has no effect${hint}`)
+  return doubt('OSM_SPEC_NO_EFFECT', `spec.${field}`, `${JSON.stringify(word)} is unknown and has no effect${hint}`)
 }
 
 function checkAppProtocol(port: Port, field: string): Finding | undefined {
@@ -94,7 +94,7 @@ function checkAppProtocol(port: Port, field: string): Finding | undefined {
     return doubt(
       'OSM_SPEC_PROTOCOL',
       `${field}.appProtocol`,
-      `${JSON.stringify(unknown)} is not known and counts as tcp${didYouMean(unknown, known) || `; known are ${known.join(', ')}`}`,
+      `${JSON.stringify(unknown)} is unknown and treated as tcp${didYouMean(unknown, known) || `; known are ${known.join(', ')}`}`,
     )
   }
   const suggested = suggestedProtocol(port)
@@ -102,7 +102,7 @@ function checkAppProtocol(port: Port, field: string): Finding | undefined {
   return doubt(
     'OSM_SPEC_PROTOCOL',
     `${field}.appProtocol`,
-    `is missing, so the port counts as http, although ${portText(port)} is usual for ${suggested.name}; set ${suggested.beginsWithTls ? 'https for TLS' : 'tcp, or tcp-server-first where the server speaks first'}`,
+    `is missing, so the port is treated as http, although ${portText(port)} is usual for ${suggested.name}; set ${suggested.beginsWithTls ? 'https for TLS' : 'tcp, or tcp-server-first where the server speaks first'}`,
   )
 }
 

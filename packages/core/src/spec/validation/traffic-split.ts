@@ -12,7 +12,7 @@ export function* checkTrafficSplit(split: Split, context: CheckContext): Steps<r
   const { spec } = split
   const negative = spec.backends.flatMap(({ weight }, index) =>
     weight < 0
-      ? [fault('OSM_SPEC_SPLIT_BACKENDS', `spec.backends[${index}].weight`, `must not be negative, as ${weight} is`)]
+      ? [fault('OSM_SPEC_SPLIT_BACKENDS', `spec.backends[${index}].weight`, `must not be negative, got ${weight}`)]
       : [],
   )
   return findings(
@@ -51,7 +51,7 @@ function checkApex(split: Split, context: CheckContext): readonly Finding[] {
       pendingFault(
         'OSM_SPEC_CONFLICT',
         'spec.service',
-        `is split by ${formatObjectRef(objectRef(owner))} already, which holds; give one of them matches`,
+        `is already split by ${formatObjectRef(objectRef(owner))}, which takes precedence; add matches to one of them`,
       ),
   )
 }
@@ -67,7 +67,7 @@ function checkBackends({ metadata, spec }: Split, context: CheckContext): Steps<
       snapshot.get('Service', metadata.namespace, service) === undefined &&
         pendingFault('OSM_SPEC_SPLIT_SERVICE', field, missing(context, 'Service', metadata.namespace, service)),
       repeated &&
-        doubt('OSM_SPEC_SPLIT_BACKENDS', field, `${JSON.stringify(service)} is a backend twice; the weights add up`),
+        doubt('OSM_SPEC_SPLIT_BACKENDS', field, `${JSON.stringify(service)} is a backend twice; its weights are added`),
     )
   })
 }

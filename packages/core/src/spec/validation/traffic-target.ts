@@ -38,7 +38,7 @@ export function* checkTrafficTarget(target: Target, context: CheckContext): Step
     destination.kind === 'ServiceAccount' &&
       unknownAccount(context, namespace, destination.name, 'spec.destination.name'),
     destination.port !== undefined &&
-      doubt('OSM_SPEC_DEPRECATED', 'spec.destination.port', 'is of v1alpha2 and older; since then a TCPRoute says it'),
+      doubt('OSM_SPEC_DEPRECATED', 'spec.destination.port', 'is a field of v1alpha2 and older; use a TCPRoute instead'),
     rules.length === 0 &&
       fault('OSM_SPEC_TARGET_RULES', 'spec.rules', 'is empty: nothing is allowed; name at least one route'),
     sources.length === 0 && doubt('OSM_SPEC_TARGET_RULES', 'spec.sources', 'is empty: no caller is allowed'),
@@ -50,7 +50,7 @@ export function* checkTrafficTarget(target: Target, context: CheckContext): Step
           : doubt(
               'OSM_SPEC_ACCOUNT',
               `spec.sources[${index}].kind`,
-              `must be ServiceAccount, not ${quote(source.kind)}; it is not let in`,
+              `must be ServiceAccount, not ${quote(source.kind)}; it is not allowed`,
             ),
       ),
     ),
@@ -98,7 +98,7 @@ function* checkRule(
         snapshot.get('TCPRoute', namespace, rule.name) === undefined &&
           pendingFault('OSM_SPEC_ROUTE', `${field}.name`, missing(context, rule.kind, namespace, rule.name)),
         (rule.matches ?? []).length > 0 &&
-          doubt('OSM_SPEC_NO_EFFECT', `${field}.matches`, 'is not read for a TCPRoute, whose ports have no names'),
+          doubt('OSM_SPEC_NO_EFFECT', `${field}.matches`, 'has no effect for a TCPRoute, because its ports have no names'),
       )
     default:
       return [

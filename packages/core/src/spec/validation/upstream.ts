@@ -63,7 +63,7 @@ function elsewhere({ namespace, name }: Setting['metadata'], host: string, conte
       doubt(
         'OSM_SPEC_NO_EFFECT',
         'spec.host',
-        `is outside the mesh, where a setting counts only for an Egress of its namespace that names it in spec.matches; none of namespace ${JSON.stringify(namespace)} names ${JSON.stringify(name)}`,
+        `is outside the mesh: the setting applies only to an Egress that names it in spec.matches, and no Egress of namespace ${JSON.stringify(namespace)} names ${JSON.stringify(name)}`,
       ),
   )
 }
@@ -99,7 +99,7 @@ function foreignService({ metadata, spec }: Setting, host: string, context: Chec
       doubt(
         'OSM_SPEC_NO_EFFECT',
         'spec.host',
-        `is one instance of a headless service: its limits on the called side have no effect; write them for ${serviceHostName({ ...named, name: service }, clusterDomain)}`,
+        `is one instance of a headless service: its limits on the called side have no effect; set them for ${serviceHostName({ ...named, name: service }, clusterDomain)}`,
       ),
   )
 }
@@ -117,17 +117,17 @@ function checkBreaker(breaker: Breaker): readonly Finding[] {
   return findings(
     durations.flatMap((name) => findings(badDuration(breaker[name], `${field}.${name}`))),
     ratios.flatMap((name) =>
-      findings((breaker[name] ?? 0) > 1 && doubt('OSM_SPEC_NO_EFFECT', `${field}.${name}`, 'is a share: 1 is all')),
+      findings((breaker[name] ?? 0) > 1 && doubt('OSM_SPEC_NO_EFFECT', `${field}.${name}`, 'is a ratio: 1 is the maximum')),
     ),
     slow &&
       (parseDuration(slowTimeThreshold ?? '0') ?? 0) <= 0 &&
-      doubt('OSM_SPEC_NO_EFFECT', `${field}.slowTimeThreshold`, 'is needed to tell which requests are slow'),
+      doubt('OSM_SPEC_NO_EFFECT', `${field}.slowTimeThreshold`, 'is missing: it defines which requests are slow'),
     !slow &&
       !errors &&
       doubt(
         'OSM_SPEC_NO_EFFECT',
         field,
-        'never opens: give slowAmountThreshold, slowRatioThreshold, errorAmountThreshold or errorRatioThreshold',
+        'never opens: set slowAmountThreshold, slowRatioThreshold, errorAmountThreshold or errorRatioThreshold',
       ),
   )
 }
@@ -180,7 +180,7 @@ export function* checkRetry({ metadata, spec }: KindMap['Retry'], context: Check
           doubt(
             'OSM_SPEC_RETRY_ON',
             'spec.retryPolicy.retryOn',
-            `${JSON.stringify(condition)} is not known and not obeyed`,
+            `${JSON.stringify(condition)} is unknown and ignored`,
           ),
       ),
     ),
@@ -203,7 +203,7 @@ function unknownDestination(
   const named = namespace === '*' ? snapshot.list('Service') : snapshot.byNamespace('Service', namespace)
   return named.some(({ metadata }) => name === '*' || metadata.name === name)
     ? undefined
-    : doubt('OSM_SPEC_REFERENCE', field, `no Service is meant by ${namespace}/${name}`)
+    : doubt('OSM_SPEC_REFERENCE', field, `${namespace}/${name} does not name a Service`)
 }
 
 /** Says that a Retry is ignored because it is not in the namespace of its source, and what to do. */

@@ -16,14 +16,14 @@ export function checkWorkload({ metadata, spec }: Workload, context: CheckContex
       fault(
         'OSM_SPEC_WORKLOAD',
         'spec',
-        'has neither a command to start nor the address of a workload that runs elsewhere; give one of the two',
+        'has neither a command to start nor the address of a workload that runs elsewhere; set one of the two',
       ),
     address !== undefined &&
       command !== undefined &&
       fault(
         'OSM_SPEC_WORKLOAD',
         'spec.command',
-        'is not started: with an address the workload runs elsewhere; leave one of the two out',
+        'is not started: a workload with an address runs elsewhere; remove one of the two',
       ),
     address !== undefined &&
       !isAddress(address) &&
@@ -55,19 +55,19 @@ function checkPorts(ports: Workload['spec']['ports']): readonly Finding[] {
     if (name !== undefined) seen.name.add(name)
     return findings(
       repeated.port &&
-        fault('OSM_SPEC_WORKLOAD', `${field}.port`, `${port} is a port of this Workload already; the first one holds`),
+        fault('OSM_SPEC_WORKLOAD', `${field}.port`, `${port} is already a port of this Workload; the first one applies`),
       repeated.localPort &&
         !repeated.port &&
         doubt(
           'OSM_SPEC_WORKLOAD',
           `${field}.localPort`,
-          `${localPort} is where the process listens for another port already`,
+          `${localPort} is already the local port of another port`,
         ),
       repeated.name &&
         fault(
           'OSM_SPEC_WORKLOAD',
           `${field}.name`,
-          `${JSON.stringify(name)} is the name of another port; give each its own`,
+          `${JSON.stringify(name)} is already the name of another port; names must be unique`,
         ),
     )
   })

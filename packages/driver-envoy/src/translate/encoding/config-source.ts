@@ -10,7 +10,7 @@ import { duration, type Init, oneOf } from './encode.js'
 export const WORKLOAD_API_CLUSTER = 'workload-api'
 
 /** Longest time that a cluster waits for material that the control plane may not have any more. */
-const SECRET_PATIENCE_MS = 3_000
+const SECRET_TIMEOUT_MS = 3_000
 
 /**
  * Whatever one resource needs of others comes over the same stream, and is waited for without limit: serving without it would be plaintext, a 404 or an
@@ -29,7 +29,7 @@ export function adsSource(): Init<typeof ConfigSourceSchema> {
  * connects to no one, so that going on is safe.
  */
 export function vanishingSource(): Init<typeof ConfigSourceSchema> {
-  return { ...adsSource(), initialFetchTimeout: duration(SECRET_PATIENCE_MS) }
+  return { ...adsSource(), initialFetchTimeout: duration(SECRET_TIMEOUT_MS) }
 }
 
 /**

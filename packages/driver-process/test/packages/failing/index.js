@@ -60,7 +60,7 @@ const patch = async (context) => {
 const start = async (context) => {
   await mood(context)
   let endBySelf
-  const requests = context.metrics.counter('moody_requests', 'Requests.', ['path'])
+  const requests = context.metrics.counter('failing_requests', 'Requests.', ['path'])
   const server = createServer(async (request, response) => {
     requests.inc({ path: request.url })
     context.logger.info({ path: request.url }, 'asked')

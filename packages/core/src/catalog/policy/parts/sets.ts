@@ -130,7 +130,7 @@ export interface RootSetRef {
   /** Namespace of the readers: of `outbound` sets, whose short names hold; of others empty where the namespace has no routes of its own for services of others. */
   readonly readers: string
   /**
-   * `upstream` and `endpoints` sets: an account whose ways out of the mesh belong to the set; absent where it has none, so that others can share the
+   * `upstream` and `endpoints` sets: an account whose egress sets belong to the set; absent where it has none, so that others can share the
    * set.
    */
   readonly egressOf?: ServiceAccountRef
@@ -152,7 +152,7 @@ export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart>
       const set = context.get(namespaceSet, { of, ...each, ...inNetwork })
       return set === undefined ? [] : [{ set, isShort: of === 'outbound' && each.namespace === readers }]
     })
-    const outside = egressOf === undefined ? [] : waysOut(context, of, egressOf, inNetwork)
+    const outside = egressOf === undefined ? [] : egressSets(context, of, egressOf, inNetwork)
     const all = [...nested, ...outside.map((set) => ({ set, isShort: false }))]
     const abroad =
       of === 'outbound' ? [] : upstreamsAbroad(context, { of, network }, { called, sets: nested.map(({ set }) => set) })
@@ -203,7 +203,7 @@ export const upstreamReaders = defineQuery<CatalogState, string, string>({
   compute: (context, namespace) => (context.get(consumedPorts, namespace).length === 0 ? '' : namespace),
 })
 
-function waysOut(
+function egressSets(
   context: Context,
   of: SetKind,
   account: ServiceAccountRef,
