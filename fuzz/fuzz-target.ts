@@ -31,12 +31,12 @@ export function invariant(condition: boolean, message: string): asserts conditio
   if (!condition) throw new InvariantError(message)
 }
 
-/** The text of an input as a program would decode it, with U+FFFD for what is no UTF-8. */
+/** The text of an input as a program would decode it, with U+FFFD for what is not UTF-8. */
 export function textOf(input: Uint8Array): string {
   return Buffer.from(input).toString('utf8')
 }
 
-/** The document of an input; undefined for what is no JSON. */
+/** The document of an input; undefined for what is not JSON. */
 export function jsonOf(input: Uint8Array): unknown {
   try {
     return JSON.parse(textOf(input)) as unknown

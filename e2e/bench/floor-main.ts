@@ -10,7 +10,7 @@ import { bytesMethod } from '../dataplane/support/grpc-server.js'
 import type { FloorCommand, ServerKey } from './baseline-server.js'
 import { serveReviews } from './floor-reviews.js'
 
-// The floor, see baseline-server.ts. As a gRPC server it answers the first request of each type, and the others that are no acknowledgements, with bytes that
+// The floor, see baseline-server.ts. As a gRPC server it answers the first request of each type, and the others that are not acknowledgements, with bytes that
 // it was given for the proxy that asks, and writes bytes to as many streams as it is told.
 
 type Stream = ServerDuplexStream<Buffer, Buffer>

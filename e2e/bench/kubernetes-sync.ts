@@ -150,7 +150,7 @@ async function heapOf(open: () => Promise<Held>): Promise<number> {
   return before - (await settledHeap())
 }
 
-/** Lists as ever, and watches that hear of nothing: connections are no part of what is held. */
+/** Lists as ever, and watches that hear of nothing: connections are not part of what is held. */
 function withoutWatches(api: KubernetesApi): KubernetesApi {
   const watch: KubernetesApi['watch'] = (_type, query, signal) => ({
     [Symbol.asyncIterator]: () => ({

@@ -164,7 +164,7 @@ describe('the edges of the mesh on real sidecars', () => {
     expect(Object.fromEntries(seen)).toEqual({ 'x-user-role': 'reader', x_app_id: 'shop', x_trace_id: '1' })
   })
 
-  it('answer 400 to paths with bytes that are no ASCII, whatever they would decode to', async () => {
+  it('answer 400 to paths with bytes that are not ASCII, whatever they would decode to', async () => {
     await shop.apply(clientConfig(shop), serverConfig(shop))
     const credential = shop.authority.issue(principalOf('client'))
     const ask = (path: string): Promise<string> =>

@@ -18,7 +18,7 @@ import {
 
 type Upstream = PipyConfig['upstreams'][string]
 
-/** A choice of no method by SOCKS 5, and words that are no HTTP/2. */
+/** A choice of no method by SOCKS 5, and words that are not HTTP/2. */
 const NO_METHOD = { socks5: Buffer.from([5, 0xff]), http2tunnel: Buffer.from('HTTP/1.1 200 OK\r\n\r\n') }
 
 describe.each(modes)('gateways of mode %s that real sidecars reach', (mode: Mode) => {

@@ -197,7 +197,7 @@ describe('hostile traffic', () => {
     ['an empty line behind it', head('', 'GET /books/a HTTP/1.1') + `\r\n${last}`],
     ['a coding that is unknown', head('transfer-encoding: xchunked\r\n') + `0\r\n\r\n${last}`],
     ['two codings', head('transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n') + `0\r\n\r\n${last}`],
-    ['bytes that are no request behind it', head('', 'GET /books/a HTTP/1.1') + `\0\r\n\r\n`],
+    ['bytes that are not a request behind it', head('', 'GET /books/a HTTP/1.1') + `\0\r\n\r\n`],
   ]
   it.each(crashes)(`${REPEATS} requests with %s leave the sidecar running`, async (_what, bytes) => {
     for (let i = 0; i < REPEATS; i += 1) await talk(bytes)

@@ -78,7 +78,7 @@ describe('plugins of a real sidecar', () => {
   })
 
   it('refuse what would come to one that cannot be loaded; the others and the configuration stay', async () => {
-    const broken = { ...plugin('broken', ['inbound-http'], ''), script: 'this is no script' }
+    const broken = { ...plugin('broken', ['inbound-http'], ''), script: 'this is not a script' }
     await use([broken])
     expect((await get()).status).toBe(500)
     await use([plugin('late', ['inbound-http'], `throw new Error('while loading')`)])

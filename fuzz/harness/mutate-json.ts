@@ -82,7 +82,7 @@ const keys = fc.oneof(
   fc.string({ maxLength: 8 }),
 )
 
-/** Changes of a few places of documents of a corpus; inputs that are no JSON are left out. Undefined if none is left. */
+/** Changes of a few places of documents of a corpus; inputs that are not JSON are left out. Undefined if none is left. */
 export function mutatedJson(
   corpus: readonly Uint8Array[],
   words: readonly string[],

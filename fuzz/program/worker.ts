@@ -22,7 +22,7 @@ export async function runWorker(name: string, seconds: number, seed: number): Pr
   const known = [...readCorpus(corpusFolder(name)), ...readCorpus(cache)].map(({ bytes }) => bytes)
   const counters = (globalThis as { readonly __coverage__?: ConstructorParameters<typeof Coverage>[0] }).__coverage__
   const coverage = new Coverage(counters)
-  // What loading has reached is no input's merit.
+  // What loading has reached is no merit of the input.
   coverage.takeNew()
   const current = openSync(currentInputFile(name), 'w')
   const end = performance.now() + seconds * 1000

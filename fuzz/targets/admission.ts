@@ -77,7 +77,7 @@ export function admissionTargets(): readonly FuzzTarget[] {
           invariant(written.response.uid === uid, 'the answer is for another request')
           invariant(
             written.response.warnings.every((warning) => warning.length <= 256 && !/\p{Cc}/u.test(warning)),
-            'a warning that is no header',
+            'a warning that is not a header',
           )
         }
         return outcome

@@ -162,7 +162,7 @@ export const nameTargets: readonly FuzzTarget[] = [
       if (milliseconds === undefined) return undefined
       invariant(
         Number.isSafeInteger(milliseconds) || Math.abs(milliseconds) <= 9.3e12,
-        'a duration that is no whole number',
+        'a duration that is not a whole number',
       )
       const again = parseDuration(formatDuration(milliseconds))
       invariant(

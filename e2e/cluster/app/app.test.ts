@@ -61,7 +61,7 @@ describe('parseServedPort', () => {
     expect(parseServedPort('8080=http')).toEqual({ port: 8080, app: 'http' })
   })
 
-  it('refuses applications that there are not, and what is no port', () => {
+  it('refuses applications that there are not, and what is not a port', () => {
     for (const text of ['8080=spdy', 'http', '0=http', 'x=tcp']) expect(() => parseServedPort(text)).toThrow(text)
   })
 })

@@ -7,7 +7,7 @@ import { root } from '../../../tools/lib/paths.mjs'
 /**
  * @typedef {object} ClusterAnswer
  * @property {number | null} code
- * @property {any} answer what it printed; undefined if that is no JSON
+ * @property {any} answer what it printed; undefined if that is not JSON
  * @property {() => any} succeeded the answer; throws if it failed
  */
 

@@ -8,7 +8,7 @@ describe('clusterNames', () => {
       expect(name).toContain('dev')
   })
 
-  it('refuses names that are no part of a path or too long for a link', () => {
+  it('refuses names that are not part of a path or too long for a link', () => {
     for (const name of ['', '-a', 'a-', '../a', 'a/b', 'A', 'elevenchars'])
       expect(() => clusterNames(name)).toThrow(`"${name}" can't be the name`)
     // The kernel takes 15 characters.

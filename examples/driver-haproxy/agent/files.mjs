@@ -26,7 +26,7 @@ export async function writeFiles(folder, { config, files, certificate }) {
   const all = [...files, { name: CERTIFICATE, content: certificate }, { name: CONFIG, content: config }]
   for (const { name, content } of all) {
     // Names come over the network: they are names in this folder and nothing else.
-    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a file`)
+    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) throw new Error(`${JSON.stringify(name)} is not a name of a file`)
     const path = join(folder, name)
     await writeFile(`${path}.new`, content, { mode: 0o600 })
     await rename(`${path}.new`, path)

@@ -65,7 +65,7 @@ describe('files of the agent', () => {
     expect(await readFile(join(folder, 'haproxy.cfg'), 'utf8')).toBe('c')
     for (const name of ['../x', '/x', '.x', 'a/b', ''])
       await expect(writeFiles(folder, { ...document, files: [{ name, content: '' }] })).rejects.toThrow(
-        'no name of a file',
+        'not a name of a file',
       )
     await rm(folder, { recursive: true })
   })

@@ -154,7 +154,7 @@ describe('two sidecars with a real HAProxy', () => {
     expect((JSON.parse(body) as Record<string, string>).upgrade).toBe(isKept ? upgrade : undefined)
   })
 
-  it('answer 400 to paths with bytes that are no ASCII', async () => {
+  it('answer 400 to paths with bytes that are not ASCII', async () => {
     const { chain, privateKey } = fixture.certify('buyer')
     const name = 'shop.default.svc.cluster.local'
     for (const path of ['/open/\xff', '/open/\xc0\xae\xc0\xae/other', '/open/caf\xe9', '/open/\xc3\xa9'])

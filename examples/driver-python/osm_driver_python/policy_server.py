@@ -71,7 +71,7 @@ class PolicyServer:
             async with asyncio.timeout(REQUEST_SECONDS):
                 await self._answer(await read_target(reader), writer)
         except (ssl.SSLError, OSError, EOFError, TimeoutError, ValueError):
-            pass  # the peer is no proxy of the mesh, speaks something else, or has gone
+            pass  # the peer is not a proxy of the mesh, speaks something else, or has gone
         finally:
             self._writers.discard(writer)
             writer.transport.abort() if writer.transport.is_closing() else writer.close()

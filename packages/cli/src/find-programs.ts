@@ -43,7 +43,7 @@ export function findProgram(
   if (found !== undefined) return found
   throw cliError(
     missing,
-    wanted === undefined ? `there is no ${name} on the PATH` : `${wanted} is no program that can be run`,
+    wanted === undefined ? `there is no ${name} on the PATH` : `${wanted} is not a program that can be run`,
     hint,
   )
 }

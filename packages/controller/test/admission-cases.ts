@@ -253,9 +253,9 @@ export const refused: readonly AdmissionCase[] = [
     split('{ service: web.other, backends: [{ service: a, weight: 1 }] }'),
     'spec.service',
   ],
-  ['a path that is no RE2', routes('{ matches: [{ name: a, pathRegex: "(" }] }'), 'spec.matches[0].pathRegex'],
+  ['a path that is not RE2', routes('{ matches: [{ name: a, pathRegex: "(" }] }'), 'spec.matches[0].pathRegex'],
   [
-    'a header that is no RE2',
+    'a header that is not RE2',
     routes('{ matches: [{ name: a, headers: [{ host: "(?<=x)" }] }] }'),
     'spec.matches[0].headers[0].host',
   ],
@@ -266,7 +266,7 @@ export const refused: readonly AdmissionCase[] = [
   ],
   ['a MeshConfig that says nothing', meshConfig('{}'), 'is empty'],
   ['an unknown default class', meshConfig('{ sidecar: { sidecarClass: other } }'), 'registered: fake'],
-  ['a class that is no name', meshConfig('{ sidecar: { sidecarClass: "a b" } }'), 'spec.sidecar.sidecarClass'],
+  ['a class that is not a name', meshConfig('{ sidecar: { sidecarClass: "a b" } }'), 'spec.sidecar.sidecarClass'],
   [
     'settings that a driver does not take',
     meshConfig('{ sidecar: { sidecarClass: fake, sidecarDrivers: [{ sidecarName: fake, config: { unknown: 1 } }] } }'),

@@ -96,7 +96,7 @@ describe('the package of a new driver', () => {
   it.each([
     ['a folder that holds something', () => ({ folder: packages, sidecarClass: 'toy' }), 'is not empty'],
     [
-      'a class that is no DNS label',
+      'a class that is not a DNS label',
       () => ({ folder: join(base, 'My_Driver') }),
       '"My_Driver" cannot be a sidecar class',
     ],

@@ -11,7 +11,7 @@ export interface MeshSummary {
 /** A box of the picture. */
 export interface TopologyNode {
   readonly id: string
-  /** `workload`: all instances of a service account. `outside`: a caller or destination that is no object of the mesh. */
+  /** `workload`: all instances of a service account. `outside`: a caller or destination that is not an object of the mesh. */
   readonly kind: 'workload' | 'service' | 'outside'
   /** Empty outside of the mesh. */
   readonly namespace: string

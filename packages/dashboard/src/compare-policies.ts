@@ -55,7 +55,7 @@ function changed(part: string, before: unknown, after: unknown): PartChange[] {
   return fields.length === 0 ? [] : [{ part, change: 'changed', fields }]
 }
 
-/** Values that are no objects or lists, by their pointers. */
+/** Values that are not objects or lists, by their pointers. */
 function leaves(value: unknown): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const walk = (inner: unknown, pointer: string): void => {

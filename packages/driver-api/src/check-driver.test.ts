@@ -75,9 +75,9 @@ describe('checkDriver', () => {
     ['a name with a dot', { ...driver, name: 'my.driver' }, ['/name']],
     ['a name that is too long', { ...driver, name: 'a'.repeat(64) }, ['/name']],
     ['a fractional contract', { ...driver, contract: { min: 1, max: 1.5 } }, ['/contract']],
-    ['a contract that is no range', { ...driver, contract: 1 }, ['/contract']],
+    ['a contract that is not a range', { ...driver, contract: 1 }, ['/contract']],
     ['no patch', { ...driver, patch: undefined }, ['/patch']],
-    ['a start that is no function', { ...driver, start: {} }, ['/start']],
+    ['a start that is not a function', { ...driver, start: {} }, ['/start']],
     [
       'a feature that does not exist',
       { ...driver, capabilities: { ...capabilities, features: ['magic'] } },

@@ -358,7 +358,7 @@ describe('requirementsOf', () => {
 
   it('has a case for every optional feature that a policy can need', () => {
     const tried = new Set<string>(cases.map(([feature]) => feature))
-    // Certificates are no part of policies.
+    // Certificates are not part of policies.
     tried.add('proxy-key-certificates').add('proxy-certificate-renewal')
     expect(optionalFeatures.filter((feature) => !tried.has(feature))).toEqual([])
   })

@@ -212,7 +212,7 @@ const table: Table = {
         ),
     },
     {
-      // The decision stays with the called side, so a pre-filter is no protection.
+      // The decision stays with the called side, so a pre-filter is not protection.
       security: false,
       places: ({ preFilters }) =>
         preFilters.flatMap(({ allow }, i) =>

@@ -94,7 +94,7 @@ describe('validateApplyReport', () => {
   it.each<[string, object, readonly string[]]>([
     ['a state that only the host gives', { state: 'stale' }, ['/parts/0/state']],
     ['a long message', { message: 'x'.repeat(4097) }, ['/parts/0/message']],
-    ['an element that is no pointer', { element: 'rules' }, ['/parts/0/element']],
+    ['an element that is not a pointer', { element: 'rules' }, ['/parts/0/element']],
     ['an invalid hash', { hash: 'abc' }, ['/parts/0/hash']],
   ])('refuses %s', (_what, change, expected) => {
     const value = { ...report, parts: report.parts.map((part) => ({ ...part, ...change })) }

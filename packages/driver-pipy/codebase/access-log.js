@@ -41,7 +41,7 @@ export function beginOrdinaryEntry(direction, conn, record) {
   }
 }
 
-/** Stands for the entry of what is no request of a caller's own, which has no line. */
+/** Stands for the entry of what is not a request of a caller's own, which has no line. */
 export function noEntry() {
   return { received: 0, sent: 0, ended: Date.now() }
 }

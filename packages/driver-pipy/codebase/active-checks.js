@@ -55,7 +55,7 @@ var askByHttp = pipeline(($) =>
       () => ({ version: $probe.upstream.settings.http2 ? 2 : 1, maxIdle: idleSeconds($probe.upstream) }),
     )
     .to(($) => $.pipe(() => ($probe.upstream.settings.tls ? state.runtime.checks.http : connection)))
-    // What the pool answers where no one does is no 200.
+    // What the pool answers where no one does is not a 200.
     .handleMessageStart((start) => $probe.answer(start.head.status === 200))
     .onEnd(() => $probe.answer(false)),
 )

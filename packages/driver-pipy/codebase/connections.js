@@ -48,7 +48,7 @@ export function leaveSlot(pool, wish, isDone) {
 }
 
 /**
- * A connection that no one shares, for what is no HTTP.
+ * A connection that no one shares, for what is not HTTP.
  *
  * @returns {unknown} its link, or undefined if there may be no more
  */

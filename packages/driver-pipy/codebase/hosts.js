@@ -4,7 +4,7 @@ import { makeMemo, recall } from './memo.js'
 
 var known = makeMemo(500, 256)
 
-/** Splits `host`, `host:port` and `[v6]:port`; `host.` is the same host as `host`. The port is undefined if none is named, and NaN if it is no port. The result must not be changed. */
+/** Splits `host`, `host:port` and `[v6]:port`; `host.` is the same host as `host`. The port is undefined if none is named, and NaN if it is not a port. The result must not be changed. */
 export function splitAuthority(text) {
   return recall(known, text, split)
 }

@@ -378,7 +378,7 @@ function readFields(head, lines, first) {
   return undefined
 }
 
-// A line of a head: `{ fault }`, or `{ key, name, values, isHop, text }`. A key is no name that objects have properties by.
+// A line of a head: `{ fault }`, or `{ key, name, values, isHop, text }`. A key is not a name that objects have properties by.
 function readField(line) {
   var colon = line.indexOf(':')
   if (control.test(line)) return { fault: 'characters' }

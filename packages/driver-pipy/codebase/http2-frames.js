@@ -347,7 +347,7 @@ function add(settled, byName, field) {
   settled.push(byName[key])
 }
 
-// A key is no name that objects have properties by, such as `constructor`.
+// A key is not a name that objects have properties by, such as `constructor`.
 function keyOf(name) {
   return '=' + name
 }

@@ -259,7 +259,7 @@ function decodedOf(data) {
   return recall(texts, data.toString('hex'), () => decode(data))
 }
 
-// `{ text, length }`; undefined for what is no string.
+// `{ text, length }`; undefined for what is not a string.
 function decode(data) {
   var symbols = []
   var code = 0

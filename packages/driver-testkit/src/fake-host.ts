@@ -251,7 +251,7 @@ export class FakeHost {
   #authenticate(peer: Uint8Array): ProxyRef {
     const commonName = /CN=(\S+)/.exec(new X509Certificate(peer).subject)?.[1] ?? ''
     const [, uuid = '', identity = ''] = /^([^.]+)\.sidecar\.(.+)\.cluster\.local$/.exec(commonName) ?? []
-    if (uuid === '') throw new OsmError('OSM_PROXY_UNAUTHENTICATED', 'that is no proxy certificate')
+    if (uuid === '') throw new OsmError('OSM_PROXY_UNAUTHENTICATED', 'that is not a proxy certificate')
     if (!this.#known.has(commonName)) throw new OsmError('OSM_PROXY_UNKNOWN', 'that workload does not exist')
     this.#sessions += 1
     this.#peers.set(`session-${this.#sessions}`, peer)

@@ -165,7 +165,7 @@ function uncompiled(schema: JsonObject, what: string): readonly string[] {
     compiler().compile(schema)
     return []
   } catch (error) {
-    return [`${what} is no JSON Schema: ${error instanceof Error ? error.message : String(error)}`]
+    return [`${what} is not a JSON Schema: ${error instanceof Error ? error.message : String(error)}`]
   }
 }
 

@@ -146,7 +146,7 @@ describe('the oracle on TrafficTargets', () => {
     expect(ask([...objects.slice(0, -1), away]).outcome).toBe('deny')
   })
 
-  it('opens everything in permissive mode, except to whom can hold no certificate', () => {
+  it('opens everything in permissive mode, except to accounts that cannot have a certificate', () => {
     const open = [...objects, shop('MeshConfig', 'm', { traffic: { enablePermissiveTrafficPolicyMode: true } })]
     expect(ask(open, { from: 'thief', method: 'DELETE', target: '/x' }).outcome).toBe('allow')
     expect(ask(open, { from: 'thief', target: '/..' }).outcome).toBe('refuse')

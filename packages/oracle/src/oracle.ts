@@ -129,7 +129,7 @@ export class Oracle {
     if (service === undefined || port === undefined)
       return nowhere(`there is no port ${number} of Service ${shown(to)}`)
     if (!isServed(this.#objects, service)) return nowhere(`Service ${shown(to)} is outside the mesh`)
-    if (!this.#canHoldCertificate(from)) return nowhere(`${shown(from)} can hold no certificate`)
+    if (!this.#canHoldCertificate(from)) return nowhere(`${shown(from)} cannot have a certificate`)
     const sent = readsRequests(port) ? request : undefined
     const routed =
       sent === undefined
@@ -158,7 +158,7 @@ export class Oracle {
   decideEgress(question: EgressQuestion): EgressVerdict {
     return this.#canHoldCertificate(question.from)
       ? decideEgress(this.#objects, question, this.#clusterDomain)
-      : { outcome: 'deny', reason: `${shown(question.from)} can hold no certificate`, by: [] }
+      : { outcome: 'deny', reason: `${shown(question.from)} cannot have a certificate`, by: [] }
   }
 
   /** Says what becomes of a request of a caller from outside the mesh. No TrafficSplit concerns it, and permissive mode alone opens nothing to it. */

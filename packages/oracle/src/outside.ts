@@ -117,7 +117,7 @@ function entryOf(objects: Objects, kind: AccessKind, service: Ref, targetPort: n
 function accessOf(objects: Objects, entry: Entry, caller: OutsideCaller): Access | string {
   const { backend, object } = entry
   const spoken = backend.port.protocol.toLowerCase()
-  if (spoken !== 'http' && spoken !== 'https' && spoken !== 'grpc') return `says ${spoken}, which is no protocol`
+  if (spoken !== 'http' && spoken !== 'https' && spoken !== 'grpc') return `says ${spoken}, which is not a protocol`
   const tls = spoken !== 'https' ? 'none' : backend.tls?.skipClientCertValidation === true ? 'tls' : 'mtls'
   const sources = object.spec.sources ?? []
   const isPlace = ({ kind }: (typeof sources)[number]): boolean => kind === 'IPRange' || kind === 'Service'

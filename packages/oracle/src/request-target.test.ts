@@ -64,7 +64,7 @@ describe('readTarget', () => {
     },
   )
 
-  it('refuses bytes that are no text, and takes those that are', () => {
+  it('refuses bytes that are not text, and takes those that are', () => {
     expect(readTarget(Buffer.from([0x2f, 0xff])).refused).toBe(true)
     expect(readTarget(Buffer.from('/é'))).toMatchObject({ refused: false, path: '/é' })
   })

@@ -21,7 +21,7 @@ const DEL = 0x7f
 
 /**
  * Reads the target of a request byte by byte, as a careful server would. A path that two servers could read differently is refused: one that an
- * escape hides a separator in, one with a segment that names a folder above, and one that is no text.
+ * escape hides a separator in, one with a segment that names a folder above, and one that is not text.
  *
  * @param target - path and query as they were sent; bytes where they may be no text
  * @param keepsEscapedSlashes - true: a separator that an escape hides is one more way to read the path, and no reason to refuse it
@@ -54,7 +54,7 @@ export function readTarget(target: string | Uint8Array, keepsEscapedSlashes = fa
     if (hides) hidden += 1
     at += 2
   }
-  if (!isUtf8(Buffer.from(decoded))) return refused('it is no UTF-8')
+  if (!isUtf8(Buffer.from(decoded))) return refused('it is not UTF-8')
   if (segments(decoded).some(leadsElsewhere)) return refused('it has a segment of dots')
   const path = merged(raw)
   return { refused: false, path, query, readings: hidden === 0 ? [] : plainReadings(path) }

@@ -62,7 +62,7 @@ function withoutAddresses(): Pick<Placement, 'addresses' | 'assign'> {
 
 function withAddresses({ virtualAddresses }: StatePaths): Pick<Placement, 'addresses' | 'assign'> {
   const range = parseIpv4Range(MACHINE_ADDRESSES)
-  if (range === undefined) throw new RangeError(`${MACHINE_ADDRESSES} is no range`)
+  if (range === undefined) throw new RangeError(`${MACHINE_ADDRESSES} is not a range`)
   const addresses = new AddressAllocator(virtualAddresses, range)
   return { addresses, assign: (snapshot) => addresses.assign(snapshot.list('Service')) }
 }

@@ -220,7 +220,7 @@ describe('a server that', () => {
   })
 
   it.each([
-    ['is no Vault', '<html>'],
+    ['is not a Vault', '<html>'],
     ['answers a list', []],
     ['answers without a certificate', { data: {} }],
   ])('%s is refused', async (_what, body) => {

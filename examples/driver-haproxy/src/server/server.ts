@@ -157,7 +157,7 @@ export class HaproxyServer {
 
   async #read(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
     const poll = readPoll(request)
-    if (poll === undefined) return { status: 400, body: 'that is no poll\n' }
+    if (poll === undefined) return { status: 400, body: 'that is not a poll\n' }
     // The server speaks TLS only; a connection that is gone shows no certificate.
     const peer = (request.socket as TLSSocket).getPeerX509Certificate()
     const session = peer === undefined ? undefined : await this.sessions.of(peer.raw, poll.hasKey)

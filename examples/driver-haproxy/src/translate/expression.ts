@@ -31,7 +31,7 @@ export function patternsOf(expression: string): readonly Pattern[] | undefined {
   return patterns.every((pattern) => pattern !== undefined) ? patterns : undefined
 }
 
-/** Expressions match as a whole anyway. An anchor of one alternative is no anchor of all. */
+/** Expressions match as a whole anyway. An anchor of one alternative is not an anchor of all. */
 function withoutAnchors(expression: string): string {
   if (expression.includes('|')) return expression
   return expression.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')

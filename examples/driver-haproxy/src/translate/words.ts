@@ -51,7 +51,7 @@ export function sectionName(kind: string, id: string): string {
 export function hostName(host: string): string {
   const lower = host.toLowerCase()
   if (!/^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$/.test(lower))
-    throw new Unsayable(`${JSON.stringify(host)} is no host name`)
+    throw new Unsayable(`${JSON.stringify(host)} is not a host name`)
   return lower
 }
 
@@ -96,6 +96,6 @@ export function isIPv4(address: string): boolean {
  */
 export function socketName({ address, port }: { readonly address: string; readonly port: number }): string {
   if (!isIPv4(address))
-    throw new Unsayable(`${JSON.stringify(address)} is no IPv4 address; class haproxy speaks IPv4 only`)
+    throw new Unsayable(`${JSON.stringify(address)} is not an IPv4 address; class haproxy speaks IPv4 only`)
   return `${address}:${port}`
 }

@@ -36,7 +36,7 @@ function rootsOf(caBundle: string | undefined, origin: string): readonly string[
   try {
     return parseRoots(Buffer.from(caBundle, 'base64').toString('utf8'), origin)
   } catch (error) {
-    // No one can have trusted what is no certificate.
+    // No one can have trusted what is not a certificate.
     if (!isOsmError(error)) throw error
     return []
   }

@@ -28,6 +28,6 @@ describe('parseRoots', () => {
 
   it('refuses a certificate that is not one of a CA', async () => {
     const { leaf } = await authority()
-    expect(() => parseRoots(leaf, 'Secret a/b')).toThrow('not one of a CA')
+    expect(() => parseRoots(leaf, 'Secret a/b')).toThrow('not a CA certificate')
   })
 })

@@ -13,7 +13,7 @@ import type { BootstrapErrorCode } from '../error-codes.js'
  */
 export function parseRoots(pem: string, origin: string): readonly string[] {
   const roots = rootTexts(pem, origin).map((text) => readRoot(text, origin))
-  if (roots.length === 0) throw refuse(`${origin} holds no certificate in PEM`)
+  if (roots.length === 0) throw refuse(`${origin} contains no certificate in PEM`)
   return [...new Set(roots)]
 }
 
@@ -22,9 +22,9 @@ function readRoot(text: string, origin: string): string {
   try {
     certificate = new X509Certificate(text)
   } catch {
-    throw refuse(`${origin} holds something that is no certificate`)
+    throw refuse(`${origin} contains something that is not a certificate`)
   }
-  if (!certificate.ca) throw refuse(`${origin} holds a certificate that is not one of a CA`)
+  if (!certificate.ca) throw refuse(`${origin} contains a certificate that is not a CA certificate`)
   return certificate.toString()
 }
 

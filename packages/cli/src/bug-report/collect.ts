@@ -15,7 +15,7 @@ import type { ReportArchive } from './report-archive.js'
 const ADMIN_PAGES = ['config_dump', 'ready', 'stats', 'clusters', 'listeners', 'certs'] as const
 const LOG_LINES = 2000
 const LOG_BYTES = 2_000_000
-/** Most objects of a list; a report is no backup. */
+/** Most objects of a list; a report is not a backup. */
 const LIST_LIMIT = 500
 const INIT_CONTAINER = 'osm-init'
 

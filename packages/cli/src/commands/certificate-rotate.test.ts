@@ -22,7 +22,7 @@ describe.each(['rotate', 'rollback'])('osm certificate %s', (command) => {
     expect(stderr.text).toContain('change spec.role of its MeshRootCertificates there')
   })
 
-  it('refuses a timeout that is no duration', async () => {
+  it('refuses a timeout that is not a duration', async () => {
     const { context, stderr } = fakeContext({ cwd: mesh.folder })
     expect(await runCli(['certificate', command, '--timeout', 'soon'], context)).toBe(2)
     expect(stderr.text).toContain('--timeout')

@@ -150,7 +150,7 @@ describe('osm inject', () => {
       /^osm: Job default\/once would be refused: annotation .*outbound-port-exclusion-list of the pod: "80;--flag" is not a port.*\[OSM_INJECT_ANNOTATION\]\n/,
     )
     expect(stderr).toMatch(
-      /\nosm: Deployment default\/books would be refused: .*spec.containers is no list of containers.*\[OSM_INJECT_POD\]\n$/,
+      /\nosm: Deployment default\/books would be refused: .*spec.containers is not a list of containers.*\[OSM_INJECT_POD\]\n$/,
     )
     const { stdout } = await inject('-f', 'refused.yaml', '--explain')
     expect(stdout).toContain('Job default/once: refused (OSM_INJECT_ANNOTATION)')

@@ -52,7 +52,7 @@ describe('traffic by a Prometheus', () => {
     ])
   })
 
-  it('is refused from what is no Prometheus, and from what does not answer', async () => {
+  it('is refused from what is not a Prometheus, and from what does not answer', async () => {
     const url = await serve(() => [])
     await expect(prometheusTraffic(new URL('/elsewhere', url), signal)).rejects.toMatchObject({
       code: 'OSM_CLI_UNREACHABLE',

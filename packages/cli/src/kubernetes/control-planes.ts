@@ -104,7 +104,7 @@ function controlPlaneOf({ metadata, spec }: KubernetesObject): ControlPlane {
   }
 }
 
-/** Arguments of the containers of a Deployment; what is no Deployment has none. */
+/** Arguments of the containers of a Deployment; what is not a Deployment has none. */
 function argumentsOf(spec: unknown): readonly string[] {
   const template = isRecord(spec) ? spec['template'] : undefined
   const pod = isRecord(template) ? template['spec'] : undefined

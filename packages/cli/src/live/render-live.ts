@@ -231,7 +231,7 @@ function formatClock(milliseconds: number): string {
   return hours === 0 ? rest : `${hours}:${rest}`
 }
 
-/** The view as single lines, for output that is no terminal: changes are printed, nothing is redrawn. */
+/** The view as single lines, for output that is not a terminal: changes are printed, nothing is redrawn. */
 export function renderLines(view: LiveView): readonly string[] {
   const time = new Date(view.now).toISOString().slice(11, 19)
   const applied = view.proxies.filter(({ state }) => state === 'applied').length

@@ -26,14 +26,14 @@ export async function readProof(context: CliContext, flags: ProofFlags): Promise
   if (azure) return azureProof(context, flags)
   if (serviceAccountTokenFile !== undefined) {
     const roots = await readRoots(context, flags, '--service-account-token-file')
-    const hint = 'give the file that holds the token of the service account'
+    const hint = 'give the file that contains the token of the service account'
     return { serviceAccountToken: await readInput(serviceAccountTokenFile, context, hint), roots }
   }
   if (tokenFile === undefined) {
     const token = context.variables[TOKEN_VARIABLE] ?? ''
     return token === '' ? undefined : { token }
   }
-  return { token: await readInput(tokenFile, context, 'give the file that holds the join token') }
+  return { token: await readInput(tokenFile, context, 'give the file that contains the join token') }
 }
 
 async function azureProof(context: InputContext, flags: ProofFlags): Promise<JoinMachineOptions['proof']> {

@@ -152,7 +152,7 @@ class ApexMigration {
       .flatMap((kind): readonly KindMap[GatewayRouteKind][] => this.#mesh.snapshot.byNamespace(kind, namespace))
       .find(({ spec }) => spec.parentRefs.some((parent) => isParent(parent, apex, port)))
     if (attached === undefined) return false
-    const message = `${attached.kind} ${namespace}/${attached.metadata.name} is attached to port ${port.port} already, and holds`
+    const message = `${attached.kind} ${namespace}/${attached.metadata.name} is already attached to port ${port.port} and takes precedence`
     this.#report(split, 'OSM_CLI_ROUTE_TAKEN', 'spec.service', message)
     return true
   }

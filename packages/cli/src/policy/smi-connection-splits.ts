@@ -60,7 +60,7 @@ export function connectionSplit(
     return undefined
   }
   for (const { route } of rest) {
-    const message = `TCPRoute ${first.route.metadata.name} holds at the Service; the route is left out`
+    const message = `TCPRoute ${first.route.metadata.name} takes precedence at the Service; the route is omitted`
     report.error(route, 'OSM_CLI_SPLIT_PARENT', 'spec.parentRefs', message)
   }
   const backends = first.route.spec.rules.flatMap(({ backendRefs }) =>
@@ -70,7 +70,7 @@ export function connectionSplit(
   const fault =
     faultOfBackends(snapshot, service, first) ?? faultOfPorts(snapshot, service, first, { backends, isSaid, whole })
   if (fault !== undefined) {
-    report.error(first.route, fault.code, fault.field, `${fault.message}; the route is left out`)
+    report.error(first.route, fault.code, fault.field, `${fault.message}; the route is omitted`)
     return undefined
   }
   if (isSaid) return undefined

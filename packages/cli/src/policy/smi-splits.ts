@@ -34,7 +34,7 @@ export function splitsOfRoutes(mesh: SplitMesh, namespace?: string): SplitMigrat
     namespace === undefined ? snapshot.list(kind) : snapshot.byNamespace(kind, namespace)
   const report = new SplitReport(mesh)
   for (const [kind, why] of Object.entries(leftOut) as [LeftOut, string][])
-    for (const route of list(kind)) report.error(route, 'OSM_CLI_SPLIT_PARENT', 'kind', `${why}; the route is left out`)
+    for (const route of list(kind)) report.error(route, 'OSM_CLI_SPLIT_PARENT', 'kind', `${why}; the route is omitted`)
   const services = new Map<string, Attached>()
   const attachedTo = (service: Service): Attached => {
     const key = `${service.metadata.namespace}/${service.metadata.name}`
@@ -82,7 +82,7 @@ function objectsOf(snapshot: Snapshot, { service, routes }: Attached, report: Sp
   const whole = routes.filter(({ route, ports }) => {
     const rest = all.filter(({ port }) => !ports.includes(port)).map(({ port }) => port)
     if (rest.length === 0) return true
-    const message = `a TrafficSplit applies to all HTTP ports of a Service, and the route not to ${rest.join(', ')}; the route is left out`
+    const message = `a TrafficSplit applies to all HTTP ports of a Service, and the route not to ${rest.join(', ')}; the route is omitted`
     report.error(route, 'OSM_CLI_SPLIT_PARENT', 'spec.parentRefs', message)
     return false
   })
@@ -164,7 +164,7 @@ function backendsOf(
 ): readonly { readonly service: string; readonly weight: number }[] {
   const at = field.replace(/\.matches\[\d+\]$/, '')
   const lost = (where: string, message: string): readonly [] => {
-    report.error(route, 'OSM_CLI_SPLIT_RULE', where, `${message}; requests of ${field} are left out`)
+    report.error(route, 'OSM_CLI_SPLIT_RULE', where, `${message}; requests of ${field} are omitted`)
     return []
   }
   const { filters = [], timeouts, retry, backendRefs = [] } = rule
@@ -198,7 +198,7 @@ function backendsOf(
 function groupMatch({ route, match, field }: Ranked, report: SplitReport): object | undefined {
   const { path, method, headers = [], queryParams = [] } = match
   if (queryParams.length > 0) {
-    const message = 'an HTTPRouteGroup does not look at queries; the requests are left out'
+    const message = 'an HTTPRouteGroup cannot match queries; the requests are omitted'
     report.error(route, 'OSM_CLI_SPLIT_RULE', `${field}.queryParams`, message)
     return undefined
   }

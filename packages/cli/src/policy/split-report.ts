@@ -37,12 +37,7 @@ export function parentsOf(
     const { group, kind, namespace = own, name, port, sectionName } = parent
     if (group !== '' || kind !== 'Service') continue
     const lost = (message: string): void => {
-      report.error(
-        route,
-        'OSM_CLI_SPLIT_PARENT',
-        `spec.parentRefs[${index}]`,
-        `${message}; the route is left out there`,
-      )
+      report.error(route, 'OSM_CLI_SPLIT_PARENT', `spec.parentRefs[${index}]`, `${message}; the route is omitted there`)
     }
     const service = snapshot.get('Service', namespace, name)
     if (namespace !== own) lost('a TrafficSplit applies to all clients, not to those of one namespace')

@@ -170,7 +170,7 @@ function duplicate(object: MeshObject): Problem {
   return {
     code: 'OSM_SPEC_DUPLICATE' satisfies SpecErrorCode,
     severity: 'error',
-    message: 'is written down twice; the first definition holds',
+    message: 'is defined twice; the first definition applies',
     object: objectRef(object),
     origin: object.origin,
   }

@@ -17,7 +17,7 @@ export function withShortPlaces(problems: readonly Problem[], cwd: string): read
   )
 }
 
-/** A path as people write it from where they are, unless it leads upwards. What is no file, such as standard input, has a name instead of a path. */
+/** A path as people write it from where they are, unless it leads upwards. What is not a file, such as standard input, has a name instead of a path. */
 export function shortPath(file: string, cwd: string): string {
   if (!isAbsolute(file)) return file
   const nearer = relative(cwd, file)

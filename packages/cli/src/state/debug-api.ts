@@ -37,7 +37,7 @@ export interface DebugApi {
   /** What the mesh says of a service; undefined if it has none of that name. */
   readonly service: (name: MeshService) => Promise<ServiceReport | undefined>
   readonly policy: (proxy: AskedProxy) => Promise<ExplainedPolicy>
-  /** The same; undefined for a proxy without a policy, such as one whose account can hold no certificate. */
+  /** The same; undefined for a proxy without a policy, such as one whose account cannot have a certificate. */
   readonly findPolicy: (proxy: AskedProxy) => Promise<ExplainedPolicy | undefined>
   readonly problems: () => Promise<readonly Problem[]>
   /** Who signs certificates, and which roots are trusted. */

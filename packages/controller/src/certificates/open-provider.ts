@@ -208,7 +208,7 @@ async function vaultSettings(
   const ca = caBundle ?? (caFile === undefined ? undefined : await readRoots(caFile))
   if (ca !== undefined && pemCertificates(ca).length === 0)
     throw invalid(
-      `${caBundle === undefined ? `the file ${caFile}` : 'spec.provider.vault.caBundle'} holds no certificate in PEM`,
+      `${caBundle === undefined ? `the file ${caFile}` : 'spec.provider.vault.caBundle'} contains no certificate in PEM`,
     )
   return {
     origin: origin.origin,

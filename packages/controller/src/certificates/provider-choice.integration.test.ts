@@ -290,7 +290,7 @@ describe('opening Vault', () => {
     ['a role that changes the path', { role: '../sys?x' }, 'is not a path or role of Vault'],
     ['a role that leaves the engine', { role: '../../sys/seal' }, 'is not a path or role of Vault'],
     ['a namespace of two lines', { namespace: 'a\r\nx-vault-token: b' }, 'is not a namespace of Vault'],
-    ['roots that are no certificates', { caBundle: 'roots' }, 'spec.provider.vault.caBundle holds no certificate'],
+    ['roots that are not certificates', { caBundle: 'roots' }, 'spec.provider.vault.caBundle contains no certificate'],
   ])('refuses %s', async (_what, changes, message) => {
     await expect(open({ kind: 'vault', vault: { ...vault, ...changes } })).rejects.toMatchObject({
       code: 'OSM_CERT_PROVIDER_SETTINGS',

@@ -72,7 +72,7 @@ export function renewalTime(secret: KubernetesObject, wanted: WantedCertificate,
     if (!leaf.checkPrivateKey(createPrivateKey(text('tls.key')))) return 0
     return renewalOf(Date.parse(leaf.validTo), wanted)
   } catch {
-    // The content is no key.
+    // The content is not a key.
     return 0
   }
 }

@@ -174,7 +174,7 @@ export class OutsideCertificates {
         : `may be one of ${ownNamespaceSecrets.join(', ')} in ${osmNamespace}, where the control plane has no right to others; rename it, or put it into a namespace of the mesh`
     return cluster.isEnrolled(namespace)
       ? undefined
-      : `is in ${namespace}, which is no namespace of the mesh, so that the control plane may not write there; add the namespace to the mesh`
+      : `is in ${namespace}, which is not a namespace of the mesh, so that the control plane may not write there; add the namespace to the mesh`
   }
 
   /** Gives the time until it has to be looked at again, or what is wrong. */

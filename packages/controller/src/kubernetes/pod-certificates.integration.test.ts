@@ -187,7 +187,7 @@ describe('PodCertificates', () => {
       'InvalidRequest',
       () => put({ form: 'request', spec: { stubPKCS10Request: 'MIIB' } }),
     ],
-    ['a key that is no key', 'InvalidRequest', () => put({ spec: { pkixPublicKey: 'AAAA' } })],
+    ['a key that is not a key', 'InvalidRequest', () => put({ spec: { pkixPublicKey: 'AAAA' } })],
     ['a key of Ed25519', 'UnsupportedKeyType', () => put({ key: generateKeyPairSync('ed25519') })],
     ['a key on P-521', 'UnsupportedKeyType', () => put({ key: generateKeyPairSync('ec', { namedCurve: 'P-521' }) })],
     ['a life of an hour', 'InvalidLifetime', () => put({ spec: { maxExpirationSeconds: 3_600 } })],

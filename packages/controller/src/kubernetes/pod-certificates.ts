@@ -133,7 +133,7 @@ export class PodCertificates {
     }
     try {
       while (!signal.aborted) {
-        // Where the API server does not say, what it said last holds.
+        // Where the API server does not say, its last settings stay in force.
         const found = await servedPodCertificates(api, signal).catch(() => served)
         if (found?.version !== served?.version) await stop()
         served = found

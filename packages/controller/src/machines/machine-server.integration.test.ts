@@ -370,7 +370,7 @@ describe('the server that machines join by', () => {
           await newPair(),
         ).csr(),
     ],
-    ['text that is no request', () => 'nonsense'],
+    ['text that is not a request', () => 'nonsense'],
     [
       'the signature of another key',
       async () => {
@@ -411,7 +411,7 @@ describe('the server that machines join by', () => {
     ])
   })
 
-  it('refuses classes without a driver, and bodies that are no JSON or too large', async () => {
+  it('refuses classes without a driver, and bodies that are not JSON or too large', async () => {
     expect(await ask('POST', machinePaths.join, await joining({ sidecarClass: 'other' }))).toMatchObject({
       status: 400,
       body: { code: 'OSM_MACHINE_CLASS' },

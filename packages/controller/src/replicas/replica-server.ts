@@ -34,7 +34,7 @@ export async function replicaServer(options: ReplicaServerOptions): Promise<Repl
   const { app, peerOf, follow } = await controlPlaneServer(server)
   app.put(REPORT_PATH, async (request, reply) => {
     const report = parseReplicaReport(request.body)
-    if (report === undefined) return reply.code(400).send({ error: 'the body is no report of a replica' })
+    if (report === undefined) return reply.code(400).send({ error: 'the body is not a report of a replica' })
     return onReport(report) ? reply.code(204).send() : reply.code(503).send({ error: 'there are too many replicas' })
   })
   app.addHook('onRequest', async ({ socket }, reply) => {

@@ -164,7 +164,7 @@ describe('replicas that tell the leader', () => {
     '{"replica":"","refusals":[]}',
     '{"replica":"two","refusals":[{"object":"x"}]}',
     '{"replica":"two","refusals":[],"awaited":[1]}',
-  ])('refuses %s, which is no report', async (body) => {
+  ])('refuses %s, which is not a report', async (body) => {
     expect(await put(replicaSubject, body)).toBe(400)
   })
 })

@@ -57,7 +57,7 @@ export function reviewMeshConfig(object: MeshObject<'MeshConfig'>, options: Mesh
         found(
           'OSM_CONFIG_RESTART',
           field,
-          `takes effect when the control plane is restarted; until then ${holds} holds`,
+          `takes effect when the control plane is restarted; until then ${holds} applies`,
         ),
       ),
     ],

@@ -486,7 +486,7 @@ describe('MeshCatalog and proxies', () => {
   it.each([
     ['is of another account than the workload', commonName('shop/store-0', 'buyer.shop'), 'OSM_PROXY_UNKNOWN'],
     ['names no workload', commonName('shop/store-9', 'store.shop'), 'OSM_PROXY_UNKNOWN'],
-    ['is no name of a proxy', 'store.shop.cluster.local', 'OSM_IDENTITY_PROXY_NAME'],
+    ['is not a name of a proxy', 'store.shop.cluster.local', 'OSM_IDENTITY_PROXY_NAME'],
   ])('refuses a certificate that %s', (_, name, code) => {
     expect(() => catalog.getServicesFromProxyCertificate(name)).toThrow(expect.objectContaining({ code }))
   })

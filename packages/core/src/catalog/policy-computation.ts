@@ -230,7 +230,7 @@ export class PolicyComputation {
     return this.#policies.get(proxy)
   }
 
-  /** Proxies of all workloads, sorted. Those whose account can hold no certificate have no policy. */
+  /** Proxies of all workloads, sorted. Those whose account cannot have a certificate have no policy. */
   proxies(): readonly ProxyKey[] {
     if (this.#engine === undefined) return []
     return [...new Set(this.#view.snapshot.list('WorkloadInstance').map(proxyKeyOfInstance))].sort()

@@ -47,7 +47,7 @@ describe('names in certificates', () => {
       { ...service, services: Array.from({ length: 3000 }, (_, i) => ({ namespace: 'a', name: `service-${i}` })) },
       'OSM_CERT_TOO_MANY_NAMES',
     ],
-    ['a server that is no label', { ...ads, name: 'a.b' }, 'OSM_CERT_REQUEST'],
+    ['a server that is not a label', { ...ads, name: 'a.b' }, 'OSM_CERT_REQUEST'],
     ['a server with a wildcard', { ...ads, dnsNames: ['*.cluster.local'] }, 'OSM_CERT_REQUEST'],
     [
       'a server with the name of a proxy',

@@ -50,7 +50,7 @@ export interface ControlPlaneSubject {
   readonly holder?: KeyHolder
 }
 
-/** A caller that is no part of the mesh, such as an ingress gateway. */
+/** A caller that is not part of the mesh, such as an ingress gateway. */
 export interface OutsideSubject {
   readonly kind: 'outside'
   /**
@@ -74,7 +74,7 @@ export type CertificateRef =
   | { readonly kind: 'outside'; readonly commonName: string }
 
 /**
- * Common name of callers from outside whose names look like principals. It is no DNS name of the certificate, so that no driver takes the bearer for a
+ * Common name of callers from outside whose names look like principals. It is not a DNS name of the certificate, so that no driver takes the bearer for a
  * workload: by the contract an identity is a URI, or a common name that is a DNS name too.
  */
 const OUTSIDE_COMMON_NAME = 'caller outside the mesh'

@@ -67,7 +67,7 @@ export function rootCertificateOf(root: X509Certificate): RootCertificate {
 }
 
 /**
- * The self-signed certificates of CAs among those in a bundle, PEM, each once. What is no certificate is left out.
+ * The self-signed certificates of CAs among those in a bundle, PEM, each once. What is not a certificate is left out.
  *
  * @param origin - names where the text came from
  * @throws OsmError with code `OSM_CERT_ROOTS_BOUND`

@@ -9,7 +9,7 @@ export const AUTHORITIES: readonly Authority[] = ['control-plane', 'workload']
 
 /**
  * What a certificate is for: `proxy` and `control-plane` are the two ends of the connection between a sidecar and the
- * control plane, `service` is both ends of a connection between sidecars. `outside` is for callers that are no part of the
+ * control plane, `service` is both ends of a connection between sidecars. `outside` is for callers that are not part of the
  * mesh: it holds no identity of the mesh, and opens nothing but what is open to its names.
  */
 export type LeafKind = 'proxy' | 'service' | 'control-plane' | 'outside'

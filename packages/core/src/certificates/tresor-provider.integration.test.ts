@@ -230,7 +230,7 @@ describe('roots in a folder', () => {
     await expect(open(store(), now - YEAR)).rejects.toMatchObject({ code: 'OSM_CERT_CA_EXPIRED' })
   })
 
-  it('that are no CA are an error', async () => {
+  it('that are not a CA are an error', async () => {
     const provider = await open(store())
     const leaf = await issueLeaf(provider, request('service'), signal)
     await nodeFs.writeFile(paths('workload').certificate, leaf.chain)

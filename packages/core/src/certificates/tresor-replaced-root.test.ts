@@ -92,7 +92,7 @@ describe('a replaced root', () => {
 
   it.each([
     ['of another key', () => material(after.certificate, before.privateKey()), 'OSM_CERT_STORE_CORRUPT'],
-    ['that is no certificate', () => material('x', after.privateKey()), 'OSM_CERT_STORE_CORRUPT'],
+    ['that is not a certificate', () => material('x', after.privateKey()), 'OSM_CERT_STORE_CORRUPT'],
     ['of the workloads', () => workloadRoot, 'OSM_CERT_CA_SHARED'],
     [
       'beside one of the workloads',
@@ -111,7 +111,7 @@ describe('a replaced root', () => {
     expect(await issuedBy(before)).toBe(true)
   })
 
-  it('refuses what is no CA beside the root that signs', async () => {
+  it('refuses what is not a CA beside the root that signs', async () => {
     const leaf = await issueLeaf(provider, { kind: 'control-plane', ...names, validityMs: HOUR, key }, signal)
     const mixed = material(after.certificate + leaf.chain, after.privateKey())
     expect(() => provider.take('control-plane', mixed)).toThrow('not the certificate of a CA')

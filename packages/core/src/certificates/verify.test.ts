@@ -242,7 +242,7 @@ describe('a peer is refused', () => {
 
   it.each([
     ['nothing', Buffer.alloc(0)],
-    ['noise', Buffer.from('this is no certificate')],
+    ['noise', Buffer.from('this is not a certificate')],
     ['more than any certificate', Buffer.alloc(100_001, 0x30)],
   ])('if it presents %s', (_, der) => {
     expect(() => mesh.verifier('workload').verify(der, Date.now())).toThrow(

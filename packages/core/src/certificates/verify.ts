@@ -173,7 +173,10 @@ export class PeerVerifier {
     const serverNames = dns.filter((name) => name !== principal)
     const foreign = serverNames.find((name) => parseServerName(name, clusterDomain) === undefined)
     if (foreign !== undefined)
-      throw refuse('OSM_CERT_PEER_NAME', `${quoted(foreign)} is no server name of the cluster domain ${clusterDomain}`)
+      throw refuse(
+        'OSM_CERT_PEER_NAME',
+        `${quoted(foreign)} is not a server name of the cluster domain ${clusterDomain}`,
+      )
     // The parser accepts exactly what spiffeIdOf writes.
     return { kind: 'service', principal, spiffeId: uri as SpiffeId, serviceAccount, serverNames }
   }

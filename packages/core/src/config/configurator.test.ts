@@ -91,7 +91,7 @@ describe('MeshConfigurator', () => {
       {
         code: 'OSM_CONFIG_KEY_SIZE',
         severity: 'error',
-        message: 'must be from 2048 to 4096, not 1; 2048 holds',
+        message: 'must be from 2048 to 4096, not 1; 2048 applies',
         object: { kind: 'MeshConfig', namespace: 'osm-system', name: 'osm-mesh-config' },
         origin: { kind: 'file', file: 'c.yaml#spec.certificate.certKeyBitSize', line: 7, column: 1 },
         field: 'spec.certificate.certKeyBitSize',
@@ -113,7 +113,7 @@ describe('MeshConfigurator', () => {
         code: 'OSM_CONFIG_SEVERAL',
         object: { namespace: 'default' },
         message: expect.stringContaining(
-          'defaults hold; the configuration of this mesh is MeshConfig osm-system/osm-mesh-config',
+          'defaults apply; the configuration of this mesh is MeshConfig osm-system/osm-mesh-config',
         ),
       },
       { code: 'OSM_CONFIG_SEVERAL', object: { name: 'other' } },

@@ -181,7 +181,7 @@ export class MeshConfigurator {
     return changes.map(({ field, holds }) => ({
       code: 'OSM_CONFIG_RESTART' satisfies ConfigErrorCode,
       severity: 'warning',
-      message: `takes effect when the control plane is restarted; until then ${holds} holds`,
+      message: `takes effect when the control plane is restarted; until then ${holds} applies`,
       object: objectRef(object),
       origin: this.#options.locate?.(objectKey(object), field) ?? object.origin,
       field,
@@ -194,7 +194,7 @@ export class MeshConfigurator {
     const chosen = this.#choose(snapshot)
     if (saysSomething(chosen)) return []
     const { osmNamespace, configName = 'osm-mesh-config' } = this.#options
-    const holds = this.present ? 'what it said last holds' : 'no proxy is served'
+    const holds = this.present ? 'its last settings stay in force' : 'no proxy is served'
     return [
       {
         code: 'OSM_CONFIG_ABSENT' satisfies ConfigErrorCode,
@@ -212,7 +212,7 @@ export class MeshConfigurator {
     const others = (snapshot?.list('MeshConfig') ?? []).filter((object) => object !== chosen)
     const code: ConfigErrorCode = 'OSM_CONFIG_SEVERAL'
     const { osmNamespace, configName = 'osm-mesh-config' } = this.#options
-    const holds = chosen === undefined ? 'defaults hold' : `${formatObjectRef(objectRef(chosen))} holds`
+    const holds = chosen === undefined ? 'defaults apply' : `${formatObjectRef(objectRef(chosen))} applies`
     const expected = formatObjectRef({ kind: 'MeshConfig', namespace: osmNamespace, name: configName })
     return others.map((object) => ({
       code,

@@ -83,7 +83,7 @@ describe('parseDuration', () => {
     ])
   })
 
-  it('never throws and never gives what is no number', () => {
+  it('never throws and never gives what is not a number', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9.hms+-]{0,12}$/)), (text) => {
         const milliseconds = parseDuration(text)

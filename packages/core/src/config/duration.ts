@@ -21,7 +21,7 @@ const maxLength = 64
  * Reads a duration as Go's `time.ParseDuration` does: `1h30m`, `1.5s`, `-2m`, `0`.
  *
  * @returns whole milliseconds, rounded away from zero so that a short duration does not become none; undefined if the
- *   text is no duration
+ *   text is not a duration
  */
 export function parseDuration(text: string): number | undefined {
   if (text.length > maxLength) return undefined

@@ -51,13 +51,13 @@ export class Findings {
       this.report(
         'OSM_CONFIG_DURATION',
         field,
-        `${JSON.stringify(text)} is no duration such as 90s or 1h30m; ${instead} holds`,
+        `${JSON.stringify(text)} is not a duration such as 90s or 1h30m; ${instead} applies`,
       )
       return fallbackMs
     }
     if (milliseconds < minMs) {
       const instead = formatDuration(Math.max(minMs, fallbackMs))
-      this.report('OSM_CONFIG_DURATION', field, `${text} is less than ${formatDuration(minMs)}; ${instead} holds`)
+      this.report('OSM_CONFIG_DURATION', field, `${text} is less than ${formatDuration(minMs)}; ${instead} applies`)
       return Math.max(minMs, fallbackMs)
     }
     return milliseconds
@@ -68,7 +68,7 @@ export class Findings {
     if (text === undefined || text === '') return 1
     const value = /^\s*\d*\.?\d+(e-?\d+)?\s*$/i.test(text) ? Number(text) : Number.NaN
     if (value >= 0 && value <= 1) return value
-    this.report('OSM_CONFIG_FRACTION', field, `must be a number from 0 to 1, not ${JSON.stringify(text)}; 1 holds`)
+    this.report('OSM_CONFIG_FRACTION', field, `must be a number from 0 to 1, not ${JSON.stringify(text)}; 1 applies`)
     return 1
   }
 }

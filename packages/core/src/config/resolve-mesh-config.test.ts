@@ -173,23 +173,28 @@ describe('resolveMeshConfig', () => {
   it.each<[string, string, string, unknown]>([
     [
       'certificate: { serviceCertValidityDuration: 1day }',
-      'error OSM_CONFIG_DURATION spec.certificate.serviceCertValidityDuration: "1day" is no duration such as 90s or 1h30m; 24h0m0s holds',
+      'error OSM_CONFIG_DURATION spec.certificate.serviceCertValidityDuration: "1day" is not a duration such as 90s or 1h30m; 24h0m0s applies',
       'certificate.serviceCertValidityMs',
       86_400_000,
     ],
     [
       'certificate: { serviceCertValidityDuration: -1h }',
-      'is less than 1s; 24h0m0s holds',
+      'is less than 1s; 24h0m0s applies',
       'certificate.serviceCertValidityMs',
       86_400_000,
     ],
     [
       'certificate: { keyAlgorithm: RSA, certKeyBitSize: 1024 }',
-      'error OSM_CONFIG_KEY_SIZE spec.certificate.certKeyBitSize: must be from 2048 to 4096, not 1024; 2048 holds',
+      'error OSM_CONFIG_KEY_SIZE spec.certificate.certKeyBitSize: must be from 2048 to 4096, not 1024; 2048 applies',
       'certificate.key.bits',
       2048,
     ],
-    ['certificate: { keyAlgorithm: RSA, certKeyBitSize: 8192 }', 'not 8192; 2048 holds', 'certificate.key.bits', 2048],
+    [
+      'certificate: { keyAlgorithm: RSA, certKeyBitSize: 8192 }',
+      'not 8192; 2048 applies',
+      'certificate.key.bits',
+      2048,
+    ],
     [
       'sidecar: { sidecarTimeout: 0 }',
       'warning OSM_CONFIG_DURATION spec.sidecar.sidecarTimeout: 0 has no effect: traffic.tcpIdleTimeout and traffic.streamIdleTimeout apply, or else 1h and 5m',
@@ -198,7 +203,7 @@ describe('resolveMeshConfig', () => {
     ],
     [
       'sidecar: { tlsMinProtocolVersion: TLSv1_0 }',
-      'warning OSM_CONFIG_TLS spec.sidecar.tlsMinProtocolVersion: TLSv1_0 is too old; TLSv1_2 holds',
+      'warning OSM_CONFIG_TLS spec.sidecar.tlsMinProtocolVersion: TLSv1_0 is too old; TLSv1_2 applies',
       'sidecar.tlsMinProtocolVersion',
       'TLSv1_2',
     ],
@@ -240,11 +245,11 @@ describe('resolveMeshConfig', () => {
     ],
     [
       'sidecar: { configResyncInterval: 5s }',
-      'warning OSM_CONFIG_DURATION spec.sidecar.configResyncInterval: must be 0s (off) or at least 30s; 30s holds',
+      'warning OSM_CONFIG_DURATION spec.sidecar.configResyncInterval: must be 0s (off) or at least 30s; 30s applies',
       'sidecar.configResyncIntervalMs',
       30_000,
     ],
-    ['sidecar: { configResyncInterval: soon }', '0s holds', 'sidecar.configResyncIntervalMs', 0],
+    ['sidecar: { configResyncInterval: soon }', '0s applies', 'sidecar.configResyncIntervalMs', 0],
     ['sidecar: { sidecarClass: "a b" }', 'error OSM_CONFIG_CLASS', 'sidecar.sidecarClass', 'pipy'],
     [
       'sidecar: { sidecarDrivers: [{ sidecarName: envoy, sidecarDisabledMTLS: true }] }',
@@ -260,13 +265,13 @@ describe('resolveMeshConfig', () => {
     ],
     [
       'sidecar: { sidecarDrivers: [{ sidecarName: a, proxyServerPort: 1 }, { sidecarName: A, proxyServerPort: 2 }] }',
-      'a has an entry before this one, which holds',
+      'a has an earlier entry, which takes precedence',
       'sidecar.drivers.0.proxyServerPort',
       1,
     ],
     [
       'traffic: { outboundIPRangeExclusionList: [10.0.0.0/8, 10.0.0.0/40] }',
-      'error OSM_CONFIG_ADDRESS spec.traffic.outboundIPRangeExclusionList[1]: "10.0.0.0/40" is no range such as 10.0.0.0/8; it is left out',
+      'error OSM_CONFIG_ADDRESS spec.traffic.outboundIPRangeExclusionList[1]: "10.0.0.0/40" is not an address range such as 10.0.0.0/8; it is ignored',
       'traffic.outboundIPRangeExclusionList.length',
       1,
     ],
@@ -294,8 +299,8 @@ describe('resolveMeshConfig', () => {
       'traffic.networkInterfaceExclusionList.length',
       1,
     ],
-    ['traffic: { tcpIdleTimeout: never }', '0s holds', 'traffic.tcpIdleTimeoutMs', 0],
-    ['traffic: { policyWithdrawalTimeout: never }', '30s holds', 'traffic.policyWithdrawalTimeoutMs', 30_000],
+    ['traffic: { tcpIdleTimeout: never }', '0s applies', 'traffic.tcpIdleTimeoutMs', 0],
+    ['traffic: { policyWithdrawalTimeout: never }', '30s applies', 'traffic.policyWithdrawalTimeoutMs', 30_000],
     [
       'traffic: { plaintextNamespaces: [shop] }',
       'has no effect while enablePermissiveTrafficPolicyMode is false',
@@ -321,16 +326,21 @@ describe('resolveMeshConfig', () => {
       true,
     ],
     ['traffic: { useHTTPSIngress: true }', 'warning OSM_CONFIG_NOT_READ', 'traffic.enableEgress', false],
-    ['observability: { osmLogLevel: debugg }', 'did you mean "debug"? Info holds', 'observability.osmLogLevel', 'info'],
+    [
+      'observability: { osmLogLevel: debugg }',
+      'did you mean "debug"? Info applies',
+      'observability.osmLogLevel',
+      'info',
+    ],
     [
       'observability: { tracing: { enable: true, sampledFraction: "1.5" } }',
-      'error OSM_CONFIG_FRACTION spec.observability.tracing.sampledFraction: must be a number from 0 to 1, not "1.5"; 1 holds',
+      'error OSM_CONFIG_FRACTION spec.observability.tracing.sampledFraction: must be a number from 0 to 1, not "1.5"; 1 applies',
       'observability.tracing.sampledFraction',
       1,
     ],
     [
       'observability: { tracing: { enable: true, sampledFraction: half } }',
-      '1 holds',
+      '1 applies',
       'observability.tracing.sampledFraction',
       1,
     ],
@@ -348,7 +358,7 @@ describe('resolveMeshConfig', () => {
     ],
     [
       'observability: { tracing: { enable: true, address: "jaeger:4000", port: 9411 } }',
-      'warning OSM_CONFIG_COLLECTOR spec.observability.tracing.port: is 9411, but the address names port 4000, which holds',
+      'warning OSM_CONFIG_COLLECTOR spec.observability.tracing.port: is 9411, but the address names port 4000, which takes precedence',
       'observability.tracing.port',
       4000,
     ],

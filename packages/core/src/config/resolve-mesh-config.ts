@@ -104,7 +104,7 @@ function keySize(written: number | undefined, findings: Findings): number {
   findings.report(
     'OSM_CONFIG_KEY_SIZE',
     'spec.certificate.certKeyBitSize',
-    `must be from ${smallest} to ${largest}, not ${written}; ${smallest} holds`,
+    `must be from ${smallest} to ${largest}, not ${written}; ${smallest} applies`,
   )
   return smallest
 }

@@ -61,7 +61,7 @@ function serverOf(
     findings.report(
       'OSM_CONFIG_COLLECTOR',
       `${field}.port`,
-      `is ${apart}, but the address names port ${port}, which holds; leave one of them out`,
+      `is ${apart}, but the address names port ${port}, which takes precedence; remove one of them`,
       'warning',
     )
   return { host: server.host, ...(port === undefined ? {} : { port }) }
@@ -103,7 +103,7 @@ function logLevel(written: string | undefined, findings: Findings): OsmLogLevel 
   findings.report(
     'OSM_CONFIG_LOG_LEVEL',
     'spec.observability.osmLogLevel',
-    `must be one of ${osmLogLevels.join(', ')}, not ${JSON.stringify(written)}${didYouMean(written, osmLogLevels)}; info holds`.replace(
+    `must be one of ${osmLogLevels.join(', ')}, not ${JSON.stringify(written)}${didYouMean(written, osmLogLevels)}; info applies`.replace(
       '?; info',
       '? Info',
     ),

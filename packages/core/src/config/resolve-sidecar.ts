@@ -43,7 +43,7 @@ function resolveClass(written: string | undefined, environment: ConfigEnvironmen
   if (written === undefined || written === '') return fallback
   const name = written.toLowerCase()
   if (isDnsLabel(name)) return name
-  findings.report('OSM_CONFIG_CLASS', 'spec.sidecar.sidecarClass', `must be the name of a driver; ${fallback} holds`)
+  findings.report('OSM_CONFIG_CLASS', 'spec.sidecar.sidecarClass', `must be the name of a driver; ${fallback} applies`)
   return fallback
 }
 
@@ -73,7 +73,11 @@ function resolveDrivers(
     if (!isDnsLabel(name)) {
       findings.report('OSM_CONFIG_DRIVER', `${field}.sidecarName`, 'must be a DNS label; the entry is left out')
     } else if (drivers.has(name)) {
-      findings.report('OSM_CONFIG_DRIVER', `${field}.sidecarName`, `${name} has an entry before this one, which holds`)
+      findings.report(
+        'OSM_CONFIG_DRIVER',
+        `${field}.sidecarName`,
+        `${name} has an earlier entry, which takes precedence`,
+      )
     } else {
       const { proxyServerPort, config = {} } = driver
       drivers.set(name, { name, ...imagesOf(driver), proxyServerPort, config })
@@ -86,7 +90,7 @@ function resolveResync(written: string | undefined, findings: Findings): number 
   const field = 'spec.sidecar.configResyncInterval'
   const milliseconds = findings.duration(written, field, 0)
   if (milliseconds === 0 || milliseconds >= minResyncMs) return milliseconds
-  findings.report('OSM_CONFIG_DURATION', field, 'must be 0s (off) or at least 30s; 30s holds', 'warning')
+  findings.report('OSM_CONFIG_DURATION', field, 'must be 0s (off) or at least 30s; 30s applies', 'warning')
   return minResyncMs
 }
 
@@ -119,7 +123,7 @@ function resolveTls(
     findings.report(
       'OSM_CONFIG_TLS',
       'spec.sidecar.tlsMinProtocolVersion',
-      `${min} is too old; ${raised} holds`,
+      `${min} is too old; ${raised} applies`,
       'warning',
     )
   if (rank(max) < rank(raised))

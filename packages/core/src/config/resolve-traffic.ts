@@ -65,7 +65,7 @@ function networkGateway({ networkGateway: written }: TrafficSpec, findings: Find
   findings.report(
     'OSM_CONFIG_ADDRESS',
     'spec.traffic.networkGateway.address',
-    `${text} is no IP address; machines of other networks connect to workloads themselves`,
+    `${text} is not an IP address; machines of other networks connect to workloads themselves`,
   )
   return undefined
 }
@@ -85,7 +85,7 @@ function ranges(
     findings.report(
       'OSM_CONFIG_ADDRESS',
       `spec.traffic.${name}[${index}]`,
-      `${text} is no range such as 10.0.0.0/8; it is left out`,
+      `${text} is not an address range such as 10.0.0.0/8; it is ignored`,
     )
     return false
   })
@@ -96,7 +96,7 @@ function interfaces(written: readonly string[] | undefined, findings: Findings):
     // The kernel's own rule. Names end up in firewall rules.
     if (/^[^\s/\p{Cc}]{1,15}$/u.test(name) && name !== '.' && name !== '..' && !name.startsWith('-')) return true
     const field = `spec.traffic.networkInterfaceExclusionList[${index}]`
-    findings.report('OSM_CONFIG_ADDRESS', field, 'is no name of a network interface; it is left out')
+    findings.report('OSM_CONFIG_ADDRESS', field, 'is not a name of a network interface; it is ignored')
     return false
   })
 }

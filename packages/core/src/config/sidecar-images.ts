@@ -33,7 +33,7 @@ export function sidecarImage(
   ])
 }
 
-/** The image of the init container for a class. It is no proxy, so that the environment counts for every class. */
+/** The image of the init container for a class. It is not a proxy, so that the environment counts for every class. */
 export function initContainerImage(config: MeshConfig, sidecarClass: string, environment: ConfigEnvironment): string {
   return firstText([
     isDefaultClass(config, sidecarClass) ? config.sidecar.images.initContainerImage : undefined,

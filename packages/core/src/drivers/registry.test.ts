@@ -67,9 +67,9 @@ describe('DriverRegistry', () => {
   it.each([
     ['nil', null, 'OSM_DRIVER_NIL'],
     ['undefined', undefined, 'OSM_DRIVER_NIL'],
-    ['a name that is no DNS label', driver({ name: 'my driver' }), 'OSM_DRIVER_INVALID'],
+    ['a name that is not a DNS label', driver({ name: 'my driver' }), 'OSM_DRIVER_INVALID'],
     ['a missing method', { ...driver(), start: undefined } as unknown as Driver, 'OSM_DRIVER_INVALID'],
-    ['a contract that is no range', driver({ contract: 1 as never }), 'OSM_DRIVER_INVALID'],
+    ['a contract that is not a range', driver({ contract: 1 as never }), 'OSM_DRIVER_INVALID'],
     ['a newer contract only', driver({ contract: { min: 98, max: 99 } }), 'OSM_DRIVER_CONTRACT'],
   ])('refuses %s', (_what, candidate, code) => {
     expect(codeOf(() => new DriverRegistry().register(candidate))).toBe(code)

@@ -14,12 +14,12 @@ export interface TcpServicePort {
 /** Protocols that go through the forward proxy: their requests say where they want to. */
 const PROXIED: ReadonlySet<Protocol> = new Set<Protocol>(['http', 'http2', 'grpc'])
 
-/** `OSM_TCP_<SERVICE>_<NAMESPACE>_<PORT>` in upper case, with everything that is no letter or digit as an underscore. */
+/** `OSM_TCP_<SERVICE>_<NAMESPACE>_<PORT>` in upper case, with everything that is not a letter or digit as an underscore. */
 export function tcpVariable({ namespace, name }: MeshService, port: number): string {
   return environmentName(`OSM_TCP_${name}_${namespace}_${port}`)
 }
 
-/** A name of an environment variable: upper case, with everything that is no letter or digit as an underscore. */
+/** A name of an environment variable: upper case, with everything that is not a letter or digit as an underscore. */
 export function environmentName(text: string): string {
   return text.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 }

@@ -56,7 +56,7 @@ async function follow(): Promise<{ readonly serial: () => string | undefined; re
 }
 
 describe('Secrets of a folder', () => {
-  it('are read beside objects, are no objects, and are followed as they change', async () => {
+  it('are read beside objects, are not objects, and are followed as they change', async () => {
     await write('mesh.yaml', `${service}---\n${secret(first)}`)
     const { serial, state } = await follow()
     expect(source.problems()).toEqual([])
@@ -82,7 +82,7 @@ describe('Secrets of a folder', () => {
     await until(() => serial() === undefined)
   })
 
-  it('are kept while their file is no YAML, and not guessed at where they are written twice', async () => {
+  it('are kept while their file is not YAML, and not guessed at where they are written twice', async () => {
     await write('a.yaml', secret(first))
     const { serial, state } = await follow()
     const before = serial()

@@ -89,7 +89,7 @@ export class SnapshotBuilder {
       others.map((object) => ({
         code,
         severity: 'error',
-        message: `is also written down in ${place}, which holds; remove one of the two`,
+        message: `is also defined in ${place}, which takes precedence; remove one of the two`,
         object: objectRef(object),
         origin: object.origin,
       })),

@@ -21,7 +21,7 @@ describe('field paths', () => {
     )
   })
 
-  it('stops where the text is no path', () => {
+  it('stops where the text is not a path', () => {
     expect(parseFieldPath('spec.a[')).toEqual(['spec', 'a'])
     expect(parseFieldPath('spec..a')).toEqual(['spec'])
     expect(parseFieldPath('spec["\\q"].a')).toEqual(['spec'])

@@ -4,7 +4,7 @@ export type FieldPath = readonly (string | number)[]
 const plainMember = /^[A-Za-z_][A-Za-z0-9_-]*$/
 
 /**
- * `spec.backends[1].weight`; members that are no plain words are quoted: `metadata.labels["app.kubernetes.io/name"]`.
+ * `spec.backends[1].weight`; members that are not plain words are quoted: `metadata.labels["app.kubernetes.io/name"]`.
  */
 export function formatFieldPath(path: FieldPath): string {
   let text = ''
@@ -17,7 +17,7 @@ export function formatFieldPath(path: FieldPath): string {
 }
 
 /**
- * The inverse of {@link formatFieldPath}. Parts that are no path end the result: what was understood so far still leads
+ * The inverse of {@link formatFieldPath}. Parts that are not a path end the result: what was understood so far still leads
  * near the place.
  */
 export function parseFieldPath(text: string): FieldPath {
@@ -38,7 +38,7 @@ export function parseFieldPath(text: string): FieldPath {
   return segments
 }
 
-/** The name in quotes; undefined for what is no text of JSON, such as one with an escape that JSON lacks. */
+/** The name in quotes; undefined for what is not text of JSON, such as one with an escape that JSON lacks. */
 function memberName(quoted: string): string | undefined {
   try {
     return JSON.parse(quoted) as string

@@ -16,13 +16,13 @@ describe('readLogFormat', () => {
 
   it.each([
     ['100% of it', 'has a % without another'],
-    ['%DURATON%', '%DURATON% is no command'],
-    ['%REQ%', '%REQ% is no command'],
-    ['%DURATION(x)%', '%DURATION(x)% is no command'],
-    ['%REQ(a b)%', 'is no command'],
-    ['%ENVIRONMENT(TOKEN)%', 'is no command'],
-    ['{ "n": 1 }', 'texts'],
-    ['{ "n": ["%DURATION%"] }', 'texts'],
+    ['%DURATON%', '%DURATON% is not a supported command'],
+    ['%REQ%', '%REQ% is not a supported command'],
+    ['%DURATION(x)%', '%DURATION(x)% is not a supported command'],
+    ['%REQ(a b)%', 'is not a supported command'],
+    ['%ENVIRONMENT(TOKEN)%', 'is not a supported command'],
+    ['{ "n": 1 }', 'strings'],
+    ['{ "n": ["%DURATION%"] }', 'strings'],
     ['{ "n": { "x": "%" } }', 'has a % without another'],
   ])('finds what is wrong with %s', (format, message) => {
     expect(readLogFormat(format)).toEqual({ kind: 'fault', message: expect.stringContaining(message) })

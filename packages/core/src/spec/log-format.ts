@@ -52,7 +52,7 @@ export type LogFormat =
 export function readLogFormat(format: string): LogFormat | { readonly kind: 'fault'; readonly message: string } {
   const value = parseObject(format)
   const lines = value === undefined ? [format] : textsOf(value)
-  if (lines === undefined) return { kind: 'fault', message: 'must hold texts, and objects of texts, only' }
+  if (lines === undefined) return { kind: 'fault', message: 'must contain only strings and objects of strings' }
   for (const line of lines) {
     const message = lineFault(line)
     if (message !== undefined) return { kind: 'fault', message }
@@ -82,7 +82,7 @@ function lineFault(line: string): string | undefined {
   const pieces = rest.split('%')
   if (pieces.length % 2 === 0) return `has a % without another in ${JSON.stringify(line)}; a % itself is written %%`
   const bad = pieces.find((command, index) => index % 2 === 1 && !isCommand(command))
-  return bad === undefined ? undefined : `%${bad}% is no command of format strings that the mesh takes`
+  return bad === undefined ? undefined : `%${bad}% is not a supported command of format strings`
 }
 
 function isCommand(command: string): boolean {

@@ -485,7 +485,7 @@ describe('ObjectDecoder with patterns', () => {
     ['a path', 'pathRegex: "/a("', 'spec.matches[0].pathRegex'],
     ['a header', 'headers: [{ host: "a" }, { user-agent: "[" }]', 'spec.matches[0].headers[1].user-agent'],
     ['too large a program', 'pathRegex: "(((a{100}){100}){100}){10}"', 'spec.matches[0].pathRegex'],
-  ])('refuses an object with %s that is no RE2 expression, and names the field', (_what, match, field) => {
+  ])('refuses an object with %s that is not an RE2 expression, and names the field', (_what, match, field) => {
     const { objects, problems } = readObjects(group(match), { decoder: strict })
     expect(objects).toEqual([])
     expect(problems).toMatchObject([{ code: 'OSM_SPEC_REGEX', severity: 'error', field, object: { name: 'g' } }])

@@ -150,7 +150,7 @@ export class ObjectDecoder {
       decoding.report(
         'OSM_SPEC_OBJECT',
         [],
-        'the document is no object of the mesh specification: apiVersion, kind and metadata.name are needed',
+        'the document is not an object of the mesh specification: apiVersion, kind and metadata.name are needed',
       )
       return undefined
     }

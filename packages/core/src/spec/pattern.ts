@@ -20,7 +20,7 @@ export function patternFacts(pattern: string): PatternFacts {
   if (pattern.length > maxPatternLength)
     return { valid: false, reason: `is ${pattern.length} characters long; at most ${maxPatternLength} are taken` }
   const measured = measureRegex(pattern)
-  if (!measured.valid) return { valid: false, reason: `is no RE2 expression: ${measured.reason}` }
+  if (!measured.valid) return { valid: false, reason: `is not an RE2 expression: ${measured.reason}` }
   const { programSize } = measured
   if (programSize <= maxProgramSize) return measured
   return {

@@ -86,7 +86,7 @@ class RegexReader {
       if (bounds === undefined) {
         repeated = false
         const atom = this.#atom()
-        // Flags, and a quotation of nothing, are no atoms: what repeats after them repeats what is before.
+        // Flags, and a quotation of nothing, are not atoms: what repeats after them repeats what is before.
         if (atom === undefined) continue
         size += last?.size ?? 0
         last = atom

@@ -290,6 +290,6 @@ function listed(findings: readonly Finding[]): readonly Finding[] {
 function checkUnreadMatches(matches: readonly unknown[] | undefined): readonly Finding[] {
   return findings(
     (matches ?? []).length > 0 &&
-      doubt('OSM_SPEC_NO_EFFECT', 'spec.matches', 'is not read: the object means the same without'),
+      doubt('OSM_SPEC_NO_EFFECT', 'spec.matches', 'has no effect: the object means the same without it'),
   )
 }

@@ -247,8 +247,8 @@ describe('YamlFolderSource', () => {
     const { source } = await run()
     expect(source.objects().find(({ metadata }) => metadata.name === 'one')?.metadata.labels).toEqual({ v: 'a' })
     expect(source.problems().map(formatProblem)).toEqual([
-      `${join(folder, 'b.yaml')}:1:1: error: ServiceAccount default/one: is also written down at ${join(folder, 'a.yaml')}:7, ` +
-        'which holds; remove one of the two [OSM_SPEC_DUPLICATE]',
+      `${join(folder, 'b.yaml')}:1:1: error: ServiceAccount default/one: is also defined at ${join(folder, 'a.yaml')}:7, ` +
+        'which takes precedence; remove one of the two [OSM_SPEC_DUPLICATE]',
     ])
     await unlink(join(folder, 'a.yaml'))
     await eventually(() => {

@@ -132,7 +132,7 @@ export class YamlFolderSource implements ObjectSource {
     return [...this.#state.held.values()].map(({ object }) => object)
   }
 
-  /** Secrets that are written down in the folder, by `<namespace>/<name>`. They are no objects of the mesh, and in none of its snapshots. */
+  /** Secrets that are written down in the folder, by `<namespace>/<name>`. They are not objects of the mesh, and in none of its snapshots. */
   secrets(): ReadonlyMap<string, HeldSecret> {
     return this.#state.secrets
   }

@@ -18,7 +18,7 @@ export function examplesByKind(): ReadonlyMap<Kind, Example> {
     splitDocuments(readFileSync(url, 'utf8')).map(({ text }) => {
       const object = parse(text) as Example['object']
       const kind = kindWrittenAs(String(object.kind), object.apiVersion)
-      if (kind === undefined) throw new Error(`${String(object.kind)} is no kind of the mesh`)
+      if (kind === undefined) throw new Error(`${String(object.kind)} is not a kind of the mesh`)
       return [kind, { text, object }]
     }),
   )

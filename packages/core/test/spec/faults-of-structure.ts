@@ -16,7 +16,7 @@ const membersOf = (node: Node): Node => (isNode(node.properties) ? node.properti
  * documentation on custom resources, for the keywords that the mesh uses.
  */
 export function faultsOfStructure(schema: unknown, path = '$'): readonly string[] {
-  if (!isNode(schema)) return [`${path}: is no schema`]
+  if (!isNode(schema)) return [`${path}: is not a schema`]
   return [
     ...Object.keys(schema).flatMap((name) => (keywords.has(name) ? [] : [`${path}: has ${name}`])),
     ...faultsOfType(schema, path),
@@ -45,7 +45,7 @@ function faultsOfMembers(schema: Node, path: string): readonly string[] {
   const { properties, additionalProperties, required = [], oneOf = [], type } = schema
   const found: string[] = []
   if (properties !== undefined && additionalProperties !== undefined) found.push(`${path}: is a map and has members`)
-  if ((properties ?? additionalProperties) !== undefined && type !== 'object') found.push(`${path}: is no object`)
+  if ((properties ?? additionalProperties) !== undefined && type !== 'object') found.push(`${path}: is not an object`)
   const alternatives = oneOf as readonly Node[]
   for (const alternative of alternatives)
     if (Object.keys(alternative).join() !== 'required') found.push(`${path}: an alternative says more than required`)
@@ -64,7 +64,7 @@ function faultsOfList(schema: Node, path: string): readonly string[] {
   return (keys as readonly string[]).flatMap((key) => {
     const member = membersOf(items)[key]
     const fits = isNode(member) && scalars.includes(String(member.type)) && (items.required as string[]).includes(key)
-    return fits ? [] : [`${path}: key ${key} is no scalar that is always there`]
+    return fits ? [] : [`${path}: key ${key} is not a scalar that is always there`]
   })
 }
 

@@ -4,7 +4,7 @@ import type { RouteMatch } from './parts/matching.js'
  * Applications behind CGI or WSGI read `x_role` and `x-role` as one header. A header that a rule names must not be accepted in another spelling, because rules do not check it.
  */
 
-/** Headers that applications treat as the identity of a caller. A header is no proof of identity, so they are removed from requests of clients, in any spelling. */
+/** Headers that applications treat as the identity of a caller. A header is not proof of identity, so they are removed from requests of clients, in any spelling. */
 export const IDENTITY_HEADERS: readonly string[] = ['serviceidentity', 'x-forwarded-client-cert']
 
 /** True for such a header in any spelling. A condition on such a header never matches, because it is removed before rules are evaluated. */

@@ -123,7 +123,7 @@ export class DocumentTracker {
     const named = judged.filter(({ ref }) => message.includes(ref.id))
     const rejected = new Set((named.length === 0 ? judged : named).map(({ ref }) => ref.hash))
     const report = this.#report(revision, ({ ref }) => (rejected.has(ref.hash) ? 'rejected' : 'unknown'), message)
-    // A step may change the proxy part alone, which is no part of the list: the host is still informed that it is not in force.
+    // A step may change the proxy part alone, which is not part of the list: the host is still informed that it is not in force.
     const isNews = revision > Math.max(this.#complete, this.#refused)
     this.#refused = Math.max(revision, this.#refused)
     return report ?? (isNews ? { session: this.#session, revision, complete: false, parts: [] } : undefined)

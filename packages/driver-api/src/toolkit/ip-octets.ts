@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The octets of an IP address, or undefined if the text is no address. Zones have no
+ * The octets of an IP address, or undefined if the text is not an address. Zones have no
  * place there.
  */
 export function ipOctets(text: string): Buffer | undefined {

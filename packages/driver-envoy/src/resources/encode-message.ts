@@ -197,7 +197,7 @@ function writeList(writer: ReverseWriter, field: ListField, list: readonly unkno
 
 /** Entries are messages: the key is field 1, the value field 2; both are written even if they are zero. */
 function writeMap(writer: ReverseWriter, field: MapField, entries: Fields): void {
-  if (field.mapKey !== ScalarType.STRING) throw new TypeError(`${field.toString()} has keys that are no strings`)
+  if (field.mapKey !== ScalarType.STRING) throw new TypeError(`${field.toString()} has keys that are not strings`)
   for (const key of Object.keys(entries).reverse()) {
     const end = writer.length
     const value = entries[key]

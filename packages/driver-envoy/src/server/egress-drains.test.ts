@@ -114,7 +114,7 @@ describe('epochs of ways out of the mesh', () => {
     late.advance(view([api]), view([]))
     expect([...late.epochs]).toEqual([])
     late.restore(epochs)
-    expect(late.suspect(new Set(), view([api]).proxy)).toBe(false)
+    expect(late.assumeWithdrawn(new Set(), view([api]).proxy)).toBe(false)
     expect(late.epochs).toEqual(drains.epochs)
   })
 })

@@ -100,7 +100,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       expect(server.streams.size).toBe(0)
     })
 
-    it('refuses a certificate of the right root that is no proxy’s, and a proxy whose workload is gone', async () => {
+    it('refuses a certificate of the right root that is not a proxy’s, and a proxy whose workload is gone', async () => {
       const webhook = client({ credential: host.controlPlane.issue('osm-validator') })
       await expect(webhook.delta().ended).resolves.toMatchObject({ code: status.UNAUTHENTICATED })
       const { commonName, credential } = host.admit(uuid)
@@ -475,7 +475,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       await expect(stream.ended).resolves.toMatchObject({ code: status.RESOURCE_EXHAUSTED })
     })
 
-    it('refuses bytes that are no request', async () => {
+    it('refuses bytes that are not a request', async () => {
       const stream = admitted().raw()
       stream.send(Buffer.from([0x0a, 0xff, 0xff]))
       await expect(stream.ended).resolves.toMatchObject({ code: status.INTERNAL })

@@ -119,7 +119,7 @@ describe('header blocks of HTTP/2', () => {
   })
 
   it.each(['80', 'ff', '00', '0001', '000161', '0001610562', '3fe21f', '000181ff0161', '7f ff ff ff ff ff'])(
-    'refuse %s, which is no block',
+    'refuse %s, which is not a block',
     (bytes) => {
       expect(read(makeHeaderTable(), hex(bytes))).toBe('invalid')
     },
@@ -219,7 +219,7 @@ describe('heads that come over HTTP/2', () => {
         ['content-length', '1'],
       ],
     ],
-    ['a length that is no number', 400, [['content-length', '-1']]],
+    ['a length that is not a number', 400, [['content-length', '-1']]],
     ['a length of 2^31', 413, [['content-length', '2147483648']]],
     [
       'a pseudo header behind others',

@@ -16,7 +16,7 @@ export async function readCodebase(): Promise<Codebase> {
   return readCodebaseFolder(fileURLToPath(new URL('../../codebase', import.meta.url)))
 }
 
-/** The scripts in a folder and below. What is no script of a sidecar, such as a test, is left out. */
+/** The scripts in a folder and below. What is not a script of a sidecar, such as a test, is left out. */
 async function readCodebaseFolder(folder: string): Promise<Codebase> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries

@@ -60,7 +60,7 @@ export type CredentialKey = string
 
 /** TLS towards a server outside the mesh. */
 export interface OutsideTls {
-  /** Absent for servers that are named by an address: those are no server names. */
+  /** Absent for servers that are named by an address: those are not server names. */
   readonly serverName?: string
   /** One of these DNS names, in lower case, or of `addresses` must be in the certificate of the server. */
   readonly names: readonly string[]

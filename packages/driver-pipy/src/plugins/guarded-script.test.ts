@@ -61,7 +61,7 @@ describe('guarded scripts', () => {
   })
 
   it.each([
-    ['export function request( {', 'is no script: Unexpected token (1:26)'],
+    ['export function request( {', 'is not a script: Unexpected token (1:26)'],
     ["import { state } from './state.js'", 'line 1: Pipy does not read ImportDeclaration'],
     ["export { state } from './state.js'", 'line 1: scripts import nothing'],
     ["export * from './state.js'", 'line 1: Pipy does not read ExportAllDeclaration'],

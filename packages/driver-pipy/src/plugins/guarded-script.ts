@@ -67,7 +67,7 @@ export function guardedScript(script: string): GuardedScript {
     program = parse(script, { ecmaVersion: 2022, sourceType: 'module', locations: true })
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    return { fault: `is no script: ${error.message}` }
+    return { fault: `is not a script: ${error.message}` }
   }
   const insertions: Insertion[] = []
   for (const node of nodesOf(program)) {

@@ -19,7 +19,7 @@ function ascii(): readonly number[] {
   return Array.from({ length: LAST_ASCII + 1 }, (_, rune) => rune)
 }
 
-/** Halves of pairs are no characters. */
+/** Halves of pairs are not characters. */
 function everyCharacter(): readonly number[] {
   const all: number[] = []
   for (let rune = 0; rune <= LAST_FOLDING; rune += 1) if (rune < FIRST_HALF || rune >= AFTER_HALVES) all.push(rune)

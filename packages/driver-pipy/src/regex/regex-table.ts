@@ -61,7 +61,7 @@ export class RegexRefused extends Error {}
  * Everything is decided here, where time is ours: by the sidecar each character costs one step. A backtracking engine, which Pipy has, never sees the
  * expression.
  *
- * @throws RegexRefused if the automaton would be too large, or the text is no expression of RE2
+ * @throws RegexRefused if the automaton would be too large, or the text is not an expression of RE2
  */
 export function regexTable(pattern: string): RegexTable {
   return new Construction(programOf(pattern)).table()

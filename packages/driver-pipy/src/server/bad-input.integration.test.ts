@@ -317,7 +317,7 @@ describe('an operator sees plugins', () => {
     expect(told()).toMatchObject({ state: 'rejected', element: '/value/script' })
   })
 
-  it('of no one: what is no report, or too long, or of a plugin that the policy does not have', async () => {
+  it('of no one: what is not a report, or too long, or of a plugin that the policy does not have', async () => {
     const admitted = repo.host.admitted()
     repo.worker(admitted)
     await until('the policy', () => repo.host.reports.some(({ complete }) => complete))

@@ -137,7 +137,7 @@ describe('who may ask', () => {
     expect([...repo.server.sessions]).toHaveLength(1)
   })
 
-  it('is no proxy that the host does not know, and none whose certificate has expired since', async () => {
+  it('excludes proxies that the host does not know, and those with an expired certificate', async () => {
     const { uuid, credential } = repo.host.admitted()
     const stranger = repo.host.controlPlane.issue(
       'c0ffee00-0000-4000-8000-000000000001.sidecar.x.default.cluster.local',

@@ -109,7 +109,7 @@ export class Requests {
 
   #status({ body }: FastifyRequest, reply: FastifyReply, session: WorkerSession): FastifyReply {
     const report = readStatusReport(body instanceof Uint8Array ? body : new Uint8Array())
-    if (report === undefined) return reply.code(400).type('text/plain').send('that is no status report\n')
+    if (report === undefined) return reply.code(400).type('text/plain').send('that is not a status report\n')
     session.noteStatus(report)
     // 206 would request increments of metrics, which are not kept here.
     return reply.code(201).send()
@@ -117,7 +117,7 @@ export class Requests {
 
   #plugins({ body }: FastifyRequest, reply: FastifyReply, session: WorkerSession): FastifyReply {
     const report = readPluginReport(body instanceof Uint8Array ? body : new Uint8Array())
-    if (report === undefined) return reply.code(400).type('text/plain').send('that is no report of plugins\n')
+    if (report === undefined) return reply.code(400).type('text/plain').send('that is not a report of plugins\n')
     session.notePlugins(report)
     return reply.code(204).send()
   }

@@ -26,7 +26,7 @@ export function outsideTls(origination: Origination, place: Place): OutsideTls |
   }
   const expected = (subjectAltNames.length > 0 ? subjectAltNames : [serverName]).map((name) => name.toLowerCase())
   return {
-    // Addresses are no server names (RFC 6066, section 3).
+    // Addresses are not server names (RFC 6066, section 3).
     ...(ipOctets(serverName) === undefined ? { serverName } : {}),
     names: expected.filter((name) => ipOctets(name) === undefined).sort(),
     addresses: expected.flatMap((name) => ipOctets(name)?.toString('hex') ?? []).sort(),

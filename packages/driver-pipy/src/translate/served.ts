@@ -115,7 +115,7 @@ function ingressPort(binding: IngressBinding, reader: PolicyReader): readonly In
     return []
   }
   const allowed = part.allow === undefined ? undefined : reader.part(part.allow, 'principals')
-  // Callers from outside are no identities of the mesh, so that its trust domain names none of them.
+  // Callers from outside are not identities of the mesh, so that its trust domain names none of them.
   const names = allowed?.match === 'list' ? [...allowed.principals].sort() : []
   return [
     {

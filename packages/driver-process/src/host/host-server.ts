@@ -140,7 +140,7 @@ export class HostServer {
   #mount(path: string): Message<'empty'> {
     const { context, mounted, page } = this.#options
     if (!path.startsWith('/debug/'))
-      throw processError('OSM_DRIVER_PROTOCOL', `${JSON.stringify(path)} is no path below /debug/`)
+      throw processError('OSM_DRIVER_PROTOCOL', `${JSON.stringify(path)} is not a path below /debug/`)
     if (!mounted.has(path)) context.debugHandlers.register(path, page)
     mounted.add(path)
     return {}

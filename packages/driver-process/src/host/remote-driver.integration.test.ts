@@ -128,7 +128,7 @@ function port(): number | undefined {
   return typeof said === 'number' ? said : undefined
 }
 
-describe('a package that is no driver is refused with the reason', () => {
+describe('a package that is not a driver is refused with the reason', () => {
   it.each([
     ['throws-at-load', 'OSM_DRIVER_LOAD', 'the moon is not full'],
     ['exports-nothing', 'OSM_DRIVER_LOAD', 'no default export'],

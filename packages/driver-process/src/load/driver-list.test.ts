@@ -54,7 +54,7 @@ describe('readDriverList', () => {
     })
   })
 
-  it('refuses a file that is no list, and a repeated name', async () => {
+  it('refuses a file that is not a list, and a repeated name', async () => {
     for (const [text, words] of [
       ['drivers:', 'cannot be read as JSON'],
       ['[]', 'must have a list of drivers'],

@@ -16,7 +16,7 @@ const MAX_BYTES = 256 << 20
  * `link <path> <target>`, the parts as JSON. Times, owners and modes do not count, so that a copy has the digest of the original.
  *
  * @returns `sha512-` and Base64, as npm writes digests
- * @throws OsmError with code `OSM_DRIVER_INTEGRITY` for what can't be read or is no file, folder or link inside
+ * @throws OsmError with code `OSM_DRIVER_INTEGRITY` for what can't be read or is not a file, folder or link inside
  */
 export async function packageIntegrity(folder: string): Promise<string> {
   return readPackage(folder, undefined)

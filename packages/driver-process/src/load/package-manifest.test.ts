@@ -48,7 +48,7 @@ describe('readPackageManifest', () => {
     ['a program without a name', { name: 'a', version: '1', osmDriver: { command: [''] } }, 'osmDriver.command'],
     ['a word that ends early', { name: 'a', version: '1', osmDriver: { command: ['x', 'y\0'] } }, 'osmDriver.command'],
     ['osmDriver without a command', { name: 'a', version: '1', osmDriver: {} }, 'osmDriver.command'],
-    ['a stand-in that is no path', { name: 'a', version: '1', osmDriver: { standIn: 1 } }, 'osmDriver.standIn'],
+    ['a stand-in that is not a path', { name: 'a', version: '1', osmDriver: { standIn: 1 } }, 'osmDriver.standIn'],
     ['osmDriver that is text', { name: 'a', version: '1', osmDriver: 'x' }, 'osmDriver.command'],
   ])('refuses %s with the file and the member', async (_what, manifest, words) => {
     write(manifest)

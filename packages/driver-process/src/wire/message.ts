@@ -39,7 +39,7 @@ export interface MessageType<Message = unknown> {
   readonly name: string
   readonly fields: Readonly<Record<string, Pick<Field, 'number' | 'proto'>>>
   encode(message: Partial<Message>): Buffer
-  /** @throws Error if the bytes are no protocol buffer */
+  /** @throws Error if the bytes are not a protocol buffer message */
   decode(bytes: Uint8Array): Message
   /** The type as that of a field. */
   readonly codec: Codec<Message>

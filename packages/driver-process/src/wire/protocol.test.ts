@@ -125,7 +125,7 @@ describe('osm.driver.v1', () => {
     }
   })
 
-  it('skips fields that it does not know, and refuses what is no message', () => {
+  it('skips fields that it does not know, and refuses what is not a message', () => {
     const later = Buffer.concat([messages.pageRequest.encode({ path: '1' }), Buffer.from([0x7a, 2, 65, 65])])
     expect(messages.pageRequest.decode(later)).toEqual({ path: '1' })
     for (const broken of [[0x08, 1], [0x0a, 9, 65], [0xff]])

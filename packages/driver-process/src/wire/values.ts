@@ -25,7 +25,7 @@ export function startContextMessage(data: StartData): Message<'startContext'> {
   return { ...data, driverConfig: JSON.stringify(data.driverConfig) }
 }
 
-/** @throws SyntaxError if the configuration is no JSON */
+/** @throws SyntaxError if the configuration is not JSON */
 export function readStartContext(message: Message<'startContext'>): StartData {
   return { ...message, driverConfig: JSON.parse(message.driverConfig) as JsonValue }
 }

@@ -64,7 +64,7 @@ export async function loadDriver(given: string, { folder: from, environment }: L
   const driver = await exportedDriver(module)
   if (driver === undefined)
     throw new NoDriver(`${given} has no default export; it must be a driver, or a function that returns one`)
-  if (typeof driver !== 'object' || driver === null) throw new NoDriver(`what ${given} exports is no driver object`)
+  if (typeof driver !== 'object' || driver === null) throw new NoDriver(`what ${given} exports is not a driver object`)
   // Whether it is one is the first thing that the suite checks.
   return { driver: driver as Driver, ...of }
 }

@@ -118,7 +118,7 @@ export async function runChecks(
 
 /** What somebody threw, with its code if it has one. */
 export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return `${String(error)} was thrown, which is no Error`
+  if (!(error instanceof Error)) return `${String(error)} was thrown, which is not an Error`
   if (error instanceof Violation) return error.message
   const code = codeOf(error)
   return `${error.name}${code === undefined ? '' : ` ${code}`}: ${error.message}`

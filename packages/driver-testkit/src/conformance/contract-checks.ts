@@ -21,14 +21,17 @@ export const contractChecks: readonly Check[] = [
     proves: 'the driver has the members of the contract, and a name that is a DNS label',
     prove: async ({ driver }) => {
       const issues = checkDriver(driver).filter(({ pointer }) => !pointer.startsWith('/capabilities'))
-      expectNone('it is no driver', issues)
+      expectNone('it is not a driver', issues)
     },
   },
   {
     id: 'contract.version',
     proves: `the driver supports a contract version of this kit, which has ${describeContracts(hostContracts)}`,
     prove: async ({ driver }) => {
-      expect(isContractRange(driver.contract), `contract is no range of versions: ${JSON.stringify(driver.contract)}`)
+      expect(
+        isContractRange(driver.contract),
+        `contract is not a range of versions: ${JSON.stringify(driver.contract)}`,
+      )
       requireContract(driver)
     },
   },
@@ -62,6 +65,6 @@ function compiled(schema: { readonly [key: string]: JsonValue }): (value: unknow
   try {
     return new Ajv2020({ strict: false }).compile(schema)
   } catch (error) {
-    throw new Violation(`configSchema is no JSON Schema of 2020-12: ${reasonOf(error)}`)
+    throw new Violation(`configSchema is not a JSON Schema of 2020-12: ${reasonOf(error)}`)
   }
 }

@@ -35,7 +35,7 @@ export const startChecks: readonly Check[] = [
     proves: 'stopped is pending while the control plane runs, and resolves once the signal has closed its port',
     prove: (subject) =>
       whileRunning(subject, async ({ host, port, probes, stopped }) => {
-        expect(stopped instanceof Promise, 'start must return { probes, stopped }; stopped is no promise')
+        expect(stopped instanceof Promise, 'start must return { probes, stopped }; stopped is not a promise')
         let end: 'pending' | 'resolved' | 'rejected' = 'pending'
         void stopped.then(
           () => (end = 'resolved'),

@@ -57,7 +57,7 @@ export const WorkloadSchema = closed(
         description: 'False: no Service of the name of the workload is made. One is if it serves ports.',
       }),
     ),
-    sidecar: Type.Optional(Type.Boolean({ description: 'False: the workload is no part of the mesh.' })),
+    sidecar: Type.Optional(Type.Boolean({ description: 'False: the workload is not part of the mesh.' })),
     bind: Type.Optional(
       oneOf(
         ['own'],

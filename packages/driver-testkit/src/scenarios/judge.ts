@@ -109,7 +109,7 @@ function toldBy({ body }: CallAnswer): Readonly<Record<string, unknown>> {
   try {
     return JSON.parse(body ?? '') as Readonly<Record<string, unknown>>
   } catch {
-    // A proxy's own answer is no JSON.
+    // A proxy's own answer is not JSON.
     return {}
   }
 }

@@ -99,7 +99,7 @@ describe('annotations', () => {
       message(() => readResources({ [limits]: long }, 'the pod')),
     ]
     for (const text of messages) expect(text.length).toBeLessThan(300)
-    expect(messages[1]).toContain('holds more than 512 entries')
+    expect(messages[1]).toContain('has more than 512 entries')
   })
 
   it('never lets anything but ports, ranges and names through', () => {

@@ -73,6 +73,6 @@ function items(text: string | undefined, name: string, owner: AnnotationOwner, l
   // One more than the limit shows that there are too many, whatever the length of the text.
   const split = text.split(',', limit + 1)
   if (split.length > limit)
-    throw annotationError(owner, name, `holds more than ${limit} entries; merge neighbouring ones, or use MeshConfig`)
+    throw annotationError(owner, name, `has more than ${limit} entries; merge neighbouring ones, or use MeshConfig`)
   return split.map((item) => item.trim())
 }

@@ -519,7 +519,7 @@ describe('injectPod', () => {
       podOf({}, { spec: { os: { name: 'windows' } } }),
       /Envoy runs on linux/,
     ],
-    ['something that is no pod', { spec: { containers: 'none' } }, /spec.containers is no list/],
+    ['something that is not a pod', { spec: { containers: 'none' } }, /spec.containers is not a list/],
     [
       'a volume that is taken',
       podOf({}, { spec: { initContainers: [{ name: 'osm-init' }] } }),

@@ -23,19 +23,19 @@ describe('a pod as injection reads it', () => {
   })
 
   it.each<[string, JsonObject]>([
-    ['spec is no specification of a pod', {}],
-    ['spec.containers is no list of containers', { spec: {} }],
-    ['spec.containers is no list of containers', { spec: { containers: [] } }],
-    ['spec.containers[0].name is no name of a container', { spec: { containers: [{ image: 'x' }] } }],
-    ['spec.containers[1] is no container with a name', { spec: { containers: [{ name: 'a' }, 'b'] } }],
-    ['spec.initContainers is no list of containers', { spec: { containers: [{ name: 'a' }], initContainers: {} } }],
-    ['metadata.annotations.a/b is no text', { ...podOf(), metadata: { annotations: { 'a/b': 8080 } } }],
-    ['spec.containers[0].ports[0].containerPort is no number', podOf({ ports: [{ containerPort: '80' }] })],
+    ['spec is not a specification of a pod', {}],
+    ['spec.containers is not a list of containers', { spec: {} }],
+    ['spec.containers is not a list of containers', { spec: { containers: [] } }],
+    ['spec.containers[0].name is not a name of a container', { spec: { containers: [{ image: 'x' }] } }],
+    ['spec.containers[1] is not a container with a name', { spec: { containers: [{ name: 'a' }, 'b'] } }],
+    ['spec.initContainers is not a list of containers', { spec: { containers: [{ name: 'a' }], initContainers: {} } }],
+    ['metadata.annotations.a/b is not text', { ...podOf(), metadata: { annotations: { 'a/b': 8080 } } }],
+    ['spec.containers[0].ports[0].containerPort is not a number', podOf({ ports: [{ containerPort: '80' }] })],
     [
-      'spec.containers[0].livenessProbe.httpGet.port is no number or name',
+      'spec.containers[0].livenessProbe.httpGet.port is not a number or name',
       podOf({ livenessProbe: { httpGet: { port: {} } } }),
     ],
-    ['spec.hostNetwork is no true or false', podOf({}, { spec: { hostNetwork: 'yes' } })],
+    ['spec.hostNetwork is not true or false', podOf({}, { spec: { hostNetwork: 'yes' } })],
   ])('is refused where %s', (message, pod) => {
     expect(() => readPod(pod)).toThrow(message)
   })

@@ -7,23 +7,27 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { isList, isObject, type JsonObject, withMembers } from '../json/json.js'
 
-/** The description is what a message says that a value is not: `is no list of containers`. */
+/** The description is what a message says that a value is not: `is not a list of containers`. */
 function optionalList<S extends TSchema>(items: S, description: string) {
-  return Type.Optional(Type.Array(items, { description: `list of ${description}` }))
+  return Type.Optional(Type.Array(items, { description: `a list of ${description}` }))
 }
 
 function object<P extends TProperties>(members: P) {
-  return Type.Object(members, { description: 'object' })
+  return Type.Object(members, { description: 'an object' })
 }
 
 const text = Type.String({ description: 'text' })
 const optionalText = Type.Optional(text)
-const optionalNumber = Type.Optional(Type.Number({ description: 'number' }))
+const optionalNumber = Type.Optional(Type.Number({ description: 'a number' }))
 const optionalTexts = Type.Optional(
-  Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: text, description: 'object of texts' }),
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: text,
+    description: 'an object of texts',
+  }),
 )
 const port = Type.Optional(
-  Type.Unsafe<number | string>({ type: ['integer', 'string'], description: 'number or name of a port' }),
+  Type.Unsafe<number | string>({ type: ['integer', 'string'], description: 'a number or name of a port' }),
 )
 const users = Type.Optional(object({ runAsUser: optionalNumber }))
 
@@ -47,7 +51,7 @@ const hook = Type.Optional(object({ httpGet: Type.Optional(httpHandler), tcpSock
 
 const container = Type.Object(
   {
-    name: Type.String({ minLength: 1, description: 'name of a container' }),
+    name: Type.String({ minLength: 1, description: 'a name of a container' }),
     ports: optionalList(object({ name: optionalText, containerPort: optionalNumber, protocol: optionalText }), 'ports'),
     securityContext: users,
     volumeMounts: optionalList(object({ name: optionalText }), 'volume mounts'),
@@ -56,7 +60,7 @@ const container = Type.Object(
     readinessProbe: probe,
     startupProbe: probe,
   },
-  { description: 'container with a name' },
+  { description: 'a container with a name' },
 )
 
 const volumeSource = object({
@@ -75,7 +79,7 @@ const podSchema = Type.Object(
     ),
     spec: Type.Object(
       {
-        containers: Type.Array(container, { minItems: 1, description: 'list of containers' }),
+        containers: Type.Array(container, { minItems: 1, description: 'a list of containers' }),
         initContainers: optionalList(container, 'containers'),
         ephemeralContainers: optionalList(container, 'containers'),
         volumes: optionalList(
@@ -102,10 +106,10 @@ const podSchema = Type.Object(
           }),
         ),
       },
-      { description: 'specification of a pod' },
+      { description: 'a specification of a pod' },
     ),
   },
-  { description: 'pod' },
+  { description: 'a pod' },
 )
 
 const headSchema = Type.Object(
@@ -113,7 +117,7 @@ const headSchema = Type.Object(
     metadata: podSchema.properties.metadata,
     spec: Type.Optional(object({ hostNetwork: podSchema.properties.spec.properties.hostNetwork })),
   },
-  { description: 'pod' },
+  { description: 'a pod' },
 )
 
 /** What decides whether a pod gets a sidecar. */
@@ -165,7 +169,7 @@ function checked<T>(pod: JsonObject, schema: TSchema, is: ValidateFunction<T>): 
   const given: JsonValue = withoutNulls(pod, schema)
   if (is(given)) return given
   const [error] = is.errors ?? []
-  throw new OsmError<InjectorErrorCode>('OSM_INJECT_POD', error === undefined ? 'is no pod' : described(error))
+  throw new OsmError<InjectorErrorCode>('OSM_INJECT_POD', error === undefined ? 'is not a pod' : described(error))
 }
 
 function described({ keyword, instancePath, params, parentSchema, schema }: ErrorObject): string {
@@ -173,7 +177,7 @@ function described({ keyword, instancePath, params, parentSchema, schema }: Erro
   const path = missing === undefined ? instancePath : `${instancePath}/${missing}`
   const members = (parentSchema as TSchema | undefined)?.properties as Readonly<Record<string, TSchema>> | undefined
   const expected = missing === undefined ? (parentSchema as TSchema | undefined) : members?.[missing]
-  return `${shownPath(path)} is no ${expected?.description ?? String(schema)}`
+  return `${shownPath(path)} is not ${expected?.description ?? String(schema)}`
 }
 
 /** `/spec/containers/0/name` as `spec.containers[0].name`. */

@@ -40,7 +40,7 @@ function asks(
 ): ProbeQuestion {
   const port = portNumber(written, container)
   if (port !== undefined) return { kind: 'asks', target: { type, port, ...more } }
-  return { kind: 'stays', reason: `its port ${JSON.stringify(written ?? null)} is no port of the container` }
+  return { kind: 'stays', reason: `its port ${JSON.stringify(written ?? null)} is not a port of the container` }
 }
 
 /** A kubelet then asks that host, whatever it is, and not the pod. */

@@ -117,7 +117,7 @@ describe('rewriteProbes', () => {
     ['a command', { exec: { command: ['true'] } }, 'it runs in the container'],
     ['another host', { httpGet: { host: 'example.org', port: 80 } }, 'it goes to host "example.org"'],
     ['another host by TCP', { tcpSocket: { host: '127.0.0.1', port: 80 } }, 'it goes to host'],
-    ['an unknown port', { httpGet: { port: 'nowhere' } }, 'its port "nowhere" is no port of the container'],
+    ['an unknown port', { httpGet: { port: 'nowhere' } }, 'its port "nowhere" is not a port of the container'],
     ['an excluded port', { httpGet: { port: 9100 } }, 'port 9100 is excluded'],
     ['a port of the sidecar', { httpGet: { port: 15000 } }, 'port 15000 is one of the sidecar'],
   ])('leaves %s alone and says why', (_what, readinessProbe, note) => {

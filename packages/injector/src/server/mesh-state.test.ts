@@ -109,7 +109,7 @@ describe('MeshState', () => {
     await until(() => log.some((line) => line.includes('cannot be used')))
     expect(state.settings().config.sidecar.logLevel).toBe('debug')
     await api.tell('MeshConfig', { type: 'DELETED', object: meshConfig({}) })
-    await until(() => log.some((line) => line.includes('is gone')))
+    await until(() => log.some((line) => line.includes('was deleted')))
     expect(state.settings().config.sidecar.logLevel).toBe('debug')
   })
 

@@ -108,9 +108,12 @@ export class MeshState {
     const name = `${base.osmNamespace}/${configName}`
     const read = this.#configs.get({ namespace: base.osmNamespace, name: configName })
     if (read === undefined) {
-      logger.warn({ meshConfig: name }, 'the MeshConfig is gone; what it said last holds')
+      logger.warn({ meshConfig: name }, 'the MeshConfig was deleted; its last settings stay in force')
     } else if ('faults' in read) {
-      logger.error({ meshConfig: name, faults: read.faults }, 'the MeshConfig cannot be used; what it said last holds')
+      logger.error(
+        { meshConfig: name, faults: read.faults },
+        'the MeshConfig cannot be used; its last settings stay in force',
+      )
     } else {
       this.#settings = { ...base, ...resolved(read.spec, base, logger), trustBundle: trustBundle() }
     }

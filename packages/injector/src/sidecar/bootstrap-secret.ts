@@ -48,7 +48,7 @@ export function bootstrapSecret(options: SecretOptions): KubernetesManifest {
 
 /**
  * Tells requests apart. The API server may show a pod to the injector again after other webhooks have changed it, and then nothing in the pod says
- * that it is no copy of another one: but a copy has another name, and names of one namespace are unique.
+ * that it is not a copy of another one: but a copy has another name, and names of one namespace are unique.
  */
 export function admissionDigest(pod: {
   readonly namespace: string

@@ -33,7 +33,7 @@ function rulesOf(options: InterceptionOptions): InterceptionRules {
     if (!(error instanceof InterceptionError)) throw error
     throw new OsmError<InjectorErrorCode>(
       'OSM_INJECT_INTERCEPTION',
-      `MeshConfig and the annotations of the pod together are no rules of interception: ${error.message}`,
+      `MeshConfig and the annotations of the pod together are not rules of interception: ${error.message}`,
       { cause: error },
     )
   }

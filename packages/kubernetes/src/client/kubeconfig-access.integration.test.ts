@@ -69,7 +69,7 @@ describe('access by a kubeconfig', () => {
 
   it.each([
     ['a file that is not there', undefined, 'ENOENT'],
-    ['a file that is no kubeconfig', 'token: {the-token', 'it is not a kubeconfig'],
+    ['a file that is not a kubeconfig', 'token: {the-token', 'it is not a kubeconfig'],
     ['a file without a context', '{"clusters":[],"users":[],"contexts":[]}', 'has no current context'],
   ])('refuses %s', async (_, text, expected) => {
     if (text !== undefined) await writeFile(file, text)

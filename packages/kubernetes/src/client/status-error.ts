@@ -22,7 +22,7 @@ const MAX_MESSAGE = 2_000
  * The error for an answer that is not a success.
  *
  * @param what - names the request
- * @param secret - true if the message of the API server may quote something secret that was sent; it is left out then,
+ * @param secret - true if the message of the API server may quote something secret that was sent; it is ignored then,
  *   and what it says of a 403 is put into fixed words
  */
 export function statusError(

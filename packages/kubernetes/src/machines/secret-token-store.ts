@@ -100,7 +100,7 @@ export class SecretTokenStore implements TokenStore {
     if (kept >= MAX_TOKENS)
       throw new OsmError<MachineErrorCode>(
         'OSM_MACHINE_TOKENS',
-        `namespace ${namespace} holds ${kept} join tokens that have not expired, which is the limit`,
+        `namespace ${namespace} has ${kept} join tokens that have not expired, which is the limit`,
       )
   }
 

@@ -236,7 +236,7 @@ describe('KubernetesSource', () => {
     expect(ofPlugin()).toMatchObject([
       {
         code: 'OSM_SPEC_SCRIPT',
-        message: 'is no JavaScript module: Unexpected token (1:15); the last good version stays in force',
+        message: 'is not a JavaScript module: Unexpected token (1:15); the last good version stays in force',
         object: { kind: 'Plugin', namespace: '', name: 'rules' },
         field: 'spec.pipyscript',
         origin: { kind: 'api', resourceVersion: expect.any(String) },

@@ -271,7 +271,7 @@ function sorted(labels: Labels): Labels {
  */
 function labelFault(uuid: string, { volumes = [] }: NonNullable<PodFields['spec']>): string | undefined {
   if (!isUuid(uuid))
-    return `${JSON.stringify(uuid.slice(0, 64))} is no UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
+    return `${JSON.stringify(uuid.slice(0, 64))} is not a UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
   if (volumes.some((volume) => uuidOfVolume(volume) === uuid)) return undefined
   return `${uuid} is not the sidecar of this pod, which does not mount Secret ${bootstrapSecretName(uuid)} or a podCertificate volume of that sidecar, so it counts as one without a sidecar; the injector sets this label, remove it`
 }

@@ -27,7 +27,7 @@ describe('the annotation of probe bindings', () => {
   })
 
   it.each([
-    ['no JSON', '[', 'no JSON'],
+    ['no JSON', '[', 'is not JSON'],
     ['no list', '{}', 'must be array'],
     ['a binding without target', JSON.stringify([{ ...binding, target: undefined }]), 'target'],
     ['a port of the workload', JSON.stringify([{ ...binding, port: 8080 }]), '8080'],

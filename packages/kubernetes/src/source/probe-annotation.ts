@@ -41,13 +41,13 @@ export class ProbeBindingsReader {
     try {
       value = JSON.parse(text)
     } catch {
-      return refused('is no JSON')
+      return refused('is not JSON')
     }
     const validate = (this.#validate ??= compileSchema())
     if (!validate(value)) {
       const [error] = validate.errors ?? []
       const { instancePath = '', message = '' } = error ?? {}
-      return refused(`is no list of probe bindings: ${labelAt(value, instancePath)}${instancePath} ${message}`)
+      return refused(`is not a list of probe bindings: ${labelAt(value, instancePath)}${instancePath} ${message}`)
     }
     // The schema was just checked, and it is what the type is made from.
     const bindings = value as readonly InstanceProbeBinding[]
@@ -76,7 +76,7 @@ function labelOf({ probe, container }: { readonly probe: unknown; readonly conta
   return `${String(probe).slice(0, 16)} probe of container ${String(container).slice(0, 64)}`
 }
 
-/** Which binding of a value that is no list of them a JSON pointer leads into, for messages. */
+/** Which binding of a value that is not a list of them a JSON pointer leads into, for messages. */
 function labelAt(value: unknown, pointer: string): string {
   const [, index] = /^\/([0-9]+)\//.exec(pointer) ?? []
   const found: unknown = Array.isArray(value) && index !== undefined ? value[Number(index)] : undefined

@@ -8,7 +8,7 @@ const wanted: WantedStatus = {
     { type: 'Programmed', status: 'False', reason: 'Refused', message: 'shop/store-0 says: \u001B[2J\u009Bx\u202Ey\n' },
   ],
   currentStatus: 'error',
-  reason: 'spec.hosts[0]: "\u202E" is no host name',
+  reason: 'spec.hosts[0]: "\u202E" is not a host name',
 }
 
 describe('the status of an object', () => {
@@ -16,7 +16,7 @@ describe('the status of an object', () => {
     const status = nextStatus(wanted, undefined, 0)
     expect(status).toMatchObject({
       conditions: [{ message: 'shop/store-0 says: ·[2J·x·y·' }],
-      reason: 'spec.hosts[0]: "·" is no host name',
+      reason: 'spec.hosts[0]: "·" is not a host name',
     })
   })
 

@@ -347,6 +347,6 @@ function kindOf(key: ObjectKey): string {
 
 function nameOf(key: ObjectKey): { readonly kind: string; readonly namespace: string; readonly name: string } {
   const parsed = parseObjectKey(key)
-  if (parsed === undefined) throw new RangeError(`${key} is no key of an object`)
+  if (parsed === undefined) throw new RangeError(`${key} is not a key of an object`)
   return parsed
 }

@@ -71,7 +71,7 @@ export const exceptions: readonly Exception[] = [
       const later = after.split('\n')
       const gone = before.split('\n').filter((line) => !later.includes(line))
       const isOnlyLess = later.every((line) => before.includes(line))
-      return isOnlyLess && gone.every((line) => /no Service is meant by (\*\/|\S+\/\*)/.test(line))
+      return isOnlyLess && gone.every((line) => /(\*\/\S+|\S+\/\*) does not name a Service/.test(line))
     },
   },
 ]

@@ -54,8 +54,8 @@ describe('what the API server asks', () => {
   })
 
   it.each([
-    [{ name: ['x'] }, 'request.name that is no text'],
-    [{ kind: { ...kind, kind: { a: 1 } } }, 'request.kind.kind that is no text'],
+    [{ name: ['x'] }, 'request.name that is not text'],
+    [{ kind: { ...kind, kind: { a: 1 } } }, 'request.kind.kind that is not text'],
   ])('has text where text belongs (%#)', (request, message) => {
     expect(() => readAdmissionReview(bodyOf(request))).toThrow(message)
   })

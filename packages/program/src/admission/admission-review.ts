@@ -62,7 +62,7 @@ export function* readAdmissionReviewInSteps(body: Uint8Array): Steps<AdmissionRe
   const review = yield* parsed(body)
   // What is done with the object follows in the same turn, and may take as long.
   yield
-  if (!isAdmissionObject(review) || review.kind !== 'AdmissionReview') throw refused('is no AdmissionReview')
+  if (!isAdmissionObject(review) || review.kind !== 'AdmissionReview') throw refused('is not an AdmissionReview')
   if (review.apiVersion !== API_VERSION)
     throw refused(
       `has version ${shortly(review.apiVersion)}; this webhook speaks ${API_VERSION} only: ` +
@@ -74,7 +74,7 @@ export function* readAdmissionReviewInSteps(body: Uint8Array): Steps<AdmissionRe
   if (uid === '') throw refused('has no request.uid')
   const namespace = word(request, 'namespace')
   if (namespace !== '' && !isDnsLabel(namespace))
-    throw refused('has a request.namespace that is no name of a namespace')
+    throw refused('has a request.namespace that is not a name of a namespace')
   return {
     uid,
     operation: word(request, 'operation'),
@@ -120,7 +120,7 @@ function* parsed(body: Uint8Array): Steps<unknown> {
   try {
     json = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
-    throw refused('is no UTF-8')
+    throw refused('is not UTF-8')
   }
   yield
   // Whatever walks a parsed value calls itself for each level, so that depth has to be known before.
@@ -132,7 +132,7 @@ function* parsed(body: Uint8Array): Steps<unknown> {
     return JSON.parse(json) as unknown
   } catch {
     // The reason would repeat part of what was sent.
-    throw refused('is no JSON')
+    throw refused('is not JSON')
   }
 }
 
@@ -147,12 +147,12 @@ function kindOf({ kind }: AdmissionObject): string {
 /** A member that logs and answers may repeat, and so is short. */
 function word(parent: AdmissionObject, member: string, path = 'request'): string {
   const value = parent[member] ?? ''
-  if (typeof value !== 'string') throw refused(`has a ${path}.${member} that is no text`)
+  if (typeof value !== 'string') throw refused(`has a ${path}.${member} that is not text`)
   if (value.length > MAX_WORD) throw refused(`has a ${path}.${member} of more than ${MAX_WORD} characters`)
   return value
 }
 
-/** True for an object of JSON that is no list. */
+/** True for an object of JSON that is not a list. */
 export function isAdmissionObject(value: unknown): value is AdmissionObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

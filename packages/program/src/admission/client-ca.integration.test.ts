@@ -93,7 +93,7 @@ describe('the file of a client CA', () => {
 
   it.each([
     ['is missing', undefined, 'ENOENT'],
-    ['is empty', '', 'holds no certificate'],
+    ['is empty', '', 'contains no certificate'],
     ['holds no certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', 'cannot be used'],
   ])('that %s is an error', async (_, text, reason) => {
     const path = join(folder, 'ca.crt')

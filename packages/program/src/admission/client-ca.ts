@@ -16,7 +16,7 @@ export async function readClientCa(path: string): Promise<string | undefined> {
   if (path === '') return undefined
   try {
     const certificates = pemCertificates(await readFile(path, 'utf8'))
-    if (certificates.length === 0) throw new Error('it holds no certificate in PEM')
+    if (certificates.length === 0) throw new Error('it contains no certificate in PEM')
     return certificates.map((pem) => new X509Certificate(pem).toString()).join('')
   } catch (error) {
     const reason = errorMessage(error)

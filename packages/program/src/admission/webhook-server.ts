@@ -88,7 +88,7 @@ const BAD_REVIEW: AdmissionErrorCode = 'OSM_ADMISSION_REVIEW'
 export function webhookServer(options: WebhookServerOptions): WebhookServer {
   const { path, kinds, review, key, clientCa, bodyLimit, timeoutMs, logger, metrics } = options
   const responses = metrics.counter('osm_admission_webhook_response_total', 'Reviews answered', ['kind', 'success'])
-  // Anyone who reaches the port says which kind it is: what it says is no label unless it is known.
+  // Anyone who reaches the port says which kind it is: what it says is not a label unless it is known.
   const known: ReadonlySet<string> = new Set(kinds)
   const labelOf = (kind: string): string => {
     const last = kind.slice(kind.lastIndexOf('/') + 1)

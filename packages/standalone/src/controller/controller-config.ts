@@ -71,7 +71,7 @@ export function readControllerConfig(path: string): ControllerConfig {
     Array.isArray(value.endpointsProviders)
   )
     return value as unknown as ControllerConfig
-  throw configError(`${path} is no configuration of a controller process`, undefined)
+  throw configError(`${path} is not a configuration of a controller process`, undefined)
 }
 
 /** The message of a line of standard output, if that is what it is. */

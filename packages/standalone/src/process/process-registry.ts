@@ -31,7 +31,7 @@ export class ProcessRegistry {
 
   add(pid: number): void {
     const seen = this.#table.find(pid)
-    // It has ended already, or this is no Linux: there is nothing that a later run could verify.
+    // It has ended already, or this is not Linux: there is nothing that a later run could verify.
     if (seen === undefined) return
     this.#running.set(pid, { pid, started: seen.started })
     this.#write()

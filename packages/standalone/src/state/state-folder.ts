@@ -81,7 +81,7 @@ export function readStateFile<T>(path: string, accept: (value: unknown) => value
 }
 
 function unusable(path: string, cause: unknown): OsmError<StandaloneErrorCode> {
-  return new OsmError('OSM_STANDALONE_STATE', `${path} does not hold what it should; remove it to start afresh`, {
+  return new OsmError('OSM_STANDALONE_STATE', `${path} has invalid content; remove it to start again`, {
     cause,
   })
 }

@@ -60,7 +60,7 @@ class TransparentPlacement implements Placement {
     this.#user = user
     this.controllerAddress = network.hostAddress
     const range = parseIpv4Range(network.vipRange)
-    if (range === undefined) throw new RangeError(`${network.vipRange} is no range`)
+    if (range === undefined) throw new RangeError(`${network.vipRange} is not a range`)
     this.addresses = new AddressAllocator(options.paths.virtualAddresses, range)
     this.#home = createSidecarRunDirectory(options.paths.folder)
   }

@@ -62,7 +62,7 @@ export class BoundaryDecisions {
 
   egress(question: EgressQuestion): BoundaryDecision {
     const { namespace, name } = question.from
-    if (!this.#context.isUsable(question.from)) return denied(`${namespace}/${name} can hold no certificate`)
+    if (!this.#context.isUsable(question.from)) return denied(`${namespace}/${name} cannot have a certificate`)
     const { destinations = [] } = this.#computation.read(egressPlan, question.from) ?? {}
     const egressEnabled = this.#computation.state?.settings.mesh.egressEnabled ?? false
     const { allowed, reason, by } = decideEgress({ destinations, egressEnabled }, question)

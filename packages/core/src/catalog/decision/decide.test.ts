@@ -71,7 +71,7 @@ describe('decide on requests', () => {
 
   it('denies what sidecars answer 400', () => {
     expect(ask(shop, 'shop/buyer', 'shop/store', { path: '/books/../buy' }).reason).toBe(
-      'the request is answered 400: the path holds a dot segment',
+      'the request is answered 400: the path contains a dot segment',
     )
   })
 
@@ -291,7 +291,7 @@ describe('decide on HTTPRoutes', () => {
     const rewritten = visit('/whole/../secret')
     expect(rewritten.decisions.map(({ account: { name } }) => name)).toEqual(['next'])
     expect(rewritten.reason).not.toContain('answered 400')
-    expect(visit('/cart/../secret').reason).toContain('answered 400: the path holds a dot segment')
+    expect(visit('/cart/../secret').reason).toContain('answered 400: the path contains a dot segment')
   })
 
   it('knows no answer of a service that the sidecar of the caller has no route to', () => {

@@ -70,7 +70,7 @@ function missOf(computation: PolicyComputation, grant: Grant, denied: DeniedRequ
     nearness,
     reason: `${rule?.field ?? 'spec.rules'}: ${reason}`,
   })
-  if (grant.ports?.length === 0) return missed(2, 'holds on no port')
+  if (grant.ports?.length === 0) return missed(2, 'applies to no port')
   if (grant.ports?.includes(targetPort) === false)
     return missed(2, `is for port ${grant.ports.join(', ')} of the workload, not ${targetPort}`)
   if (grant.kind === 'tcp')

@@ -66,8 +66,8 @@ function firstParameter(query: string, name: string): string | undefined {
 
 /** Why sidecars remove a header before a rule is evaluated; undefined if they do not. */
 function removal(name: string): string | undefined {
-  if (isOrderHeader(name)) return 'never arrives: sidecars remove it, because it gives orders to proxies'
-  if (isIdentityHeader(name)) return 'never arrives: sidecars remove it, because a header is no proof of identity'
+  if (isOrderHeader(name)) return 'never arrives: sidecars remove it, because it controls proxies'
+  if (isIdentityHeader(name)) return 'never arrives: sidecars remove it, because a header does not prove an identity'
   return undefined
 }
 

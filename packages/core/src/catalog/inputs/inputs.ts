@@ -48,7 +48,7 @@ function toName({ metadata: { namespace, name } }: KindMap[Kind]): NamespacedNam
   return { namespace, name }
 }
 
-/** Objects by kind. Where an object is written down and its status are no part of it. */
+/** Objects by kind. Where an object is written down and its status are not part of it. */
 export const objectInputs = {
   Service: objects('Service'),
   TrafficTarget: objects('TrafficTarget'),

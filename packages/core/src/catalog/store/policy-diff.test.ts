@@ -51,7 +51,7 @@ const set = (
 const principals = (name: string): PolicyPart =>
   makePart({ kind: 'principals', id: name, match: 'list', principals: [] })
 
-/** A root. Only what it refers to matters here, so that it is no complete proxy part. */
+/** A root. Only what it refers to matters here, so that it is not a complete proxy part. */
 const root = (children: readonly PolicyPart[]): PolicyPart<ProxyPart> =>
   makePart({ kind: 'proxy', children: children.map((child) => child.hash) } as unknown as ProxyPart, { children })
 

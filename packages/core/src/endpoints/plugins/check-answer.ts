@@ -138,7 +138,7 @@ class AnswerChecker implements CheckedAnswer {
     }
     const { instances, stale } = value
     if (this.services.has(nameKey(service)))
-      this.#fault('OSM_ENDPOINTS_ANSWER', 'the service is listed twice; the first entry holds', service)
+      this.#fault('OSM_ENDPOINTS_ANSWER', 'the service is listed twice; the first entry applies', service)
     else if (this.services.size >= this.#maxServices)
       this.#keep(
         service,

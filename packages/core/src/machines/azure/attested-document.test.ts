@@ -85,7 +85,7 @@ describe('an attested document of Azure', () => {
   })
 
   it.each([
-    ['is no base64', 'nonsense'],
+    ['is not base64', 'nonsense'],
     ['is cut short', authority.document(facts).slice(0, 400)],
     [
       'has signed attributes',

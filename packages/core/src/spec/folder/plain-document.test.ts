@@ -179,7 +179,7 @@ describe('a document of the plain form', () => {
     ['with sequences further to the right', 'a:\n    - b: x\n      c:\n      - y\n    -   d: z\n'],
     ['after a marker', '---\na: x\n'],
     ['with shared values', 'a: &a1\n  b: x\nc: *a1\nd:\n  - *a1\n  - e: *a1\n'],
-    ['with words that are no numbers', 'a: 1.2.3\nb: 10.0.0.0/8\nc: v1\nd: 1m\ne: -a\nf: .*\ng: a:b#c\n'],
+    ['with words that are not numbers', 'a: 1.2.3\nb: 10.0.0.0/8\nc: v1\nd: 1m\ne: -a\nf: .*\ng: a:b#c\n'],
     ['without a line end', 'a: x'],
   ])('%s is read as the library reads it', (_case, text) => {
     expect(isReadAlike(text)).toBe(true)

@@ -22,7 +22,7 @@ export interface Definition {
   /** True if the text is no well-formed YAML, so that even the key may be half-written. */
   readonly malformed: boolean
   readonly problems: readonly Problem[]
-  /** Present: it is no object of the mesh but a Secret that objects may name. */
+  /** Present: it is not an object of the mesh but a Secret that objects may name. */
   readonly secret?: WrittenSecret
   /** Present: it is of a kind that the mesh does not read itself. */
   readonly other?: OtherObject
@@ -35,7 +35,7 @@ export interface ReadOptions {
   /** Name of the file, for origins. */
   readonly file: string
   readonly defaultNamespace: string
-  /** Mode of the file; undefined for what is no file. */
+  /** Mode of the file; undefined for what is not a file. */
   readonly mode?: number
   /** True: objects of kinds in groups of others are held, not reported. */
   readonly holdsOtherKinds?: boolean

@@ -145,7 +145,7 @@ describe('resolveDefinitions', () => {
     })
     expect(after.problems.map(({ message }) => message)).toEqual([
       'must be an integer, not "lots"; the last good version stays in force',
-      'is also written down at x.yaml:1, which holds; remove one of the two',
+      'is also defined at x.yaml:1, which takes precedence; remove one of the two',
     ])
   })
 
@@ -162,7 +162,7 @@ describe('resolveDefinitions', () => {
     expect(broken.problems).toMatchObject([
       {
         code: 'OSM_SPEC_SCRIPT',
-        message: 'is no JavaScript module: Unexpected token (1:15); the last good version stays in force',
+        message: 'is not a JavaScript module: Unexpected token (1:15); the last good version stays in force',
         field: 'spec.pipyscript',
         origin: { line: 4 },
       },
@@ -185,8 +185,8 @@ describe('resolveDefinitions', () => {
     })
     expect(problems.map(({ message }) => message)).toEqual([
       'must be an integer, not "lots"; the object is left out',
-      'must be an integer, not "lots"; the version at y.yaml:1 holds',
-      'is also written down at y.yaml:1, which holds; remove one of the two',
+      'must be an integer, not "lots"; the version at y.yaml:1 applies',
+      'is also defined at y.yaml:1, which takes precedence; remove one of the two',
     ])
   })
 

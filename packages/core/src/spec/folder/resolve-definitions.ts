@@ -169,7 +169,7 @@ class Resolver {
       this.#problems.push({
         code,
         severity: 'error',
-        message: `is also written down at ${placeText(winner.locate([]))}, which holds; remove one of the two`,
+        message: `is also defined at ${placeText(winner.locate([]))}, which takes precedence; remove one of the two`,
         object: { kind, namespace: metadata.namespace, name: metadata.name },
         origin: definition.locate([]),
       })
@@ -196,7 +196,7 @@ function fallbackText(held: HeldObject, claims: readonly Claim[]): string {
   const other = claims.find(({ definition }) => definition === held.definition)
   return other === undefined
     ? 'the last good version stays in force'
-    : `the version at ${placeText(other.definition.locate([]))} holds`
+    : `the version at ${placeText(other.definition.locate([]))} applies`
 }
 
 function placeText(origin: ObjectOrigin): string {

@@ -22,7 +22,7 @@ export function resolveOthers(
     for (const [key, other] of othersOf(content, before)) {
       if (held.has(key))
         problems.push(
-          otherProblem('OSM_SPEC_DUPLICATE', other, other.origin, 'is written down twice; the first one holds'),
+          otherProblem('OSM_SPEC_DUPLICATE', other, other.origin, 'is defined twice; the first one applies'),
         )
       else if (held.size >= MAX_OBJECTS)
         problems.push(

@@ -32,7 +32,7 @@ export class SecretTexts {
 export interface SecretPlace {
   readonly origin: ObjectOrigin
   readonly defaultNamespace: string
-  /** Mode of the file; undefined for what is no file. */
+  /** Mode of the file; undefined for what is not a file. */
   readonly mode?: number
 }
 

@@ -18,7 +18,7 @@ export interface WrittenValue {
 }
 
 /**
- * Reads objects of a file, or of all files below a folder, as they are written: nothing is checked. Documents that are no YAML are left out, and so are
+ * Reads objects of a file, or of all files below a folder, as they are written: nothing is checked. Documents that are not YAML are left out, and so are
  * files that cannot be read: who reads the objects of the mesh reports them.
  *
  * @param mayMatter - false for texts of documents that need not be parsed

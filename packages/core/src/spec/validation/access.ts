@@ -48,7 +48,8 @@ function checkBackend(
   const wantsPrincipal = protocol === 'https' && backend.tls?.skipClientCertValidation !== true
   const place = `${backend.name} port ${backend.port.number}`
   return findings(
-    repeated && fault('OSM_SPEC_CONFLICT', field, `${place} is already a backend of this object; the first one applies`),
+    repeated &&
+      fault('OSM_SPEC_CONFLICT', field, `${place} is already a backend of this object; the first one applies`),
     !repeated &&
       owner !== undefined &&
       fault(
@@ -130,7 +131,11 @@ function checkSource(
     case 'IPRange':
       return findings(
         !isCidr(name) &&
-          fault('OSM_SPEC_ADDRESS', `${field}.name`, `${JSON.stringify(name)} is not an address range such as 10.0.0.0/8`),
+          fault(
+            'OSM_SPEC_ADDRESS',
+            `${field}.name`,
+            `${JSON.stringify(name)} is not an address range such as 10.0.0.0/8`,
+          ),
       )
     case 'AuthenticatedPrincipal':
       return findings(

@@ -98,7 +98,8 @@ function* checkRoutes(
     seen.add(path)
     const found = findings(
       badPattern(path, `${field}.path`, context),
-      repeated && fault('OSM_SPEC_CONFLICT', `${field}.path`, 'is the path of an earlier entry, which takes precedence'),
+      repeated &&
+        fault('OSM_SPEC_CONFLICT', `${field}.path`, 'is the path of an earlier entry, which takes precedence'),
       limits?.local === undefined &&
         limits?.global === undefined &&
         doubt('OSM_SPEC_NO_EFFECT', `${field}.rateLimit`, 'says nothing'),

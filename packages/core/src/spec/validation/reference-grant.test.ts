@@ -171,7 +171,7 @@ describe('references to other namespaces', () => {
     ],
     // Another namespace must not be able to withdraw the certificate.
     ['that a rule of another namespace names', gatewayConfig(edge), [grantedTo('edge')], undefined],
-    ['of another namespace', certOf(edge), [], 'which only namespace edge and that of the control plane may ask for'],
+    ['of another namespace', certOf(edge), [], 'which only namespace edge and that of the control plane may request'],
     ['of its own namespace', certOf('a.aaa.trust.example'), [namespaceOf('aaa')], undefined],
   ])(
     'let a caller from outside have the name of an account that no workload can have: %s',

@@ -34,9 +34,17 @@ export function checkService(service: Service, context: CheckContext): readonly 
         ),
       ports.length > 1 &&
         port.name === undefined &&
-        doubt('OSM_SPEC_SERVICE_PORT', `${field}.name`, 'is missing: if there are several ports, each must have a name'),
+        doubt(
+          'OSM_SPEC_SERVICE_PORT',
+          `${field}.name`,
+          'is missing: if there are several ports, each must have a name',
+        ),
       port.protocol !== 'TCP' &&
-        doubt('OSM_SPEC_PROTOCOL', `${field}.protocol`, `${port.protocol} is not supported by the mesh, which carries TCP only`),
+        doubt(
+          'OSM_SPEC_PROTOCOL',
+          `${field}.protocol`,
+          `${port.protocol} is not supported by the mesh, which carries TCP only`,
+        ),
       checkAppProtocol(port, field),
       checkTarget(service, port, `${field}.targetPort`, context),
     )

@@ -98,7 +98,11 @@ function* checkRule(
         snapshot.get('TCPRoute', namespace, rule.name) === undefined &&
           pendingFault('OSM_SPEC_ROUTE', `${field}.name`, missing(context, rule.kind, namespace, rule.name)),
         (rule.matches ?? []).length > 0 &&
-          doubt('OSM_SPEC_NO_EFFECT', `${field}.matches`, 'has no effect for a TCPRoute, because its ports have no names'),
+          doubt(
+            'OSM_SPEC_NO_EFFECT',
+            `${field}.matches`,
+            'has no effect for a TCPRoute, because its ports have no names',
+          ),
       )
     default:
       return [

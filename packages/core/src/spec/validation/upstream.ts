@@ -37,7 +37,11 @@ export function* checkUpstreamTrafficSetting(setting: Setting, context: CheckCon
           `must be a full host name such as web.default.svc.${context.clusterDomain}, not ${JSON.stringify(host)}`,
         ),
     owner !== undefined &&
-      fault('OSM_SPEC_CONFLICT', 'spec.host', `has ${formatObjectRef(objectRef(owner))} already, which holds`),
+      fault(
+        'OSM_SPEC_CONFLICT',
+        'spec.host',
+        `already has ${formatObjectRef(objectRef(owner))}, which takes precedence`,
+      ),
     badDuration(tcp?.connectTimeout, 'spec.connectionSettings.tcp.connectTimeout'),
     http?.circuitBreaking && checkBreaker(http.circuitBreaking),
     yield* checkRateLimits(setting, context),
@@ -45,7 +49,7 @@ export function* checkUpstreamTrafficSetting(setting: Setting, context: CheckCon
 }
 
 /**
- * A host that is no service of the setting's namespace. A service of the mesh takes settings of its own namespace only, in whatever spelling. Every other
+ * A host that is not a service of the setting's namespace. A service of the mesh takes settings of its own namespace only, in whatever spelling. Every other
  * host is one outside the mesh, also where a Service of that name exists: its setting counts for the Egress that names it.
  */
 function elsewhere({ namespace, name }: Setting['metadata'], host: string, context: CheckContext): readonly Finding[] {
@@ -117,7 +121,9 @@ function checkBreaker(breaker: Breaker): readonly Finding[] {
   return findings(
     durations.flatMap((name) => findings(badDuration(breaker[name], `${field}.${name}`))),
     ratios.flatMap((name) =>
-      findings((breaker[name] ?? 0) > 1 && doubt('OSM_SPEC_NO_EFFECT', `${field}.${name}`, 'is a ratio: 1 is the maximum')),
+      findings(
+        (breaker[name] ?? 0) > 1 && doubt('OSM_SPEC_NO_EFFECT', `${field}.${name}`, 'is a ratio: 1 is the maximum'),
+      ),
     ),
     slow &&
       (parseDuration(slowTimeThreshold ?? '0') ?? 0) <= 0 &&
@@ -177,11 +183,7 @@ export function* checkRetry({ metadata, spec }: KindMap['Retry'], context: Check
       findings(
         !retryConditions.has(condition) &&
           !/^[1-5]\d\d$/.test(condition) &&
-          doubt(
-            'OSM_SPEC_RETRY_ON',
-            'spec.retryPolicy.retryOn',
-            `${JSON.stringify(condition)} is unknown and ignored`,
-          ),
+          doubt('OSM_SPEC_RETRY_ON', 'spec.retryPolicy.retryOn', `${JSON.stringify(condition)} is unknown and ignored`),
       ),
     ),
     badDuration(retryPolicy.perTryTimeout, 'spec.retryPolicy.perTryTimeout'),

@@ -55,14 +55,14 @@ function checkPorts(ports: Workload['spec']['ports']): readonly Finding[] {
     if (name !== undefined) seen.name.add(name)
     return findings(
       repeated.port &&
-        fault('OSM_SPEC_WORKLOAD', `${field}.port`, `${port} is already a port of this Workload; the first one applies`),
+        fault(
+          'OSM_SPEC_WORKLOAD',
+          `${field}.port`,
+          `${port} is already a port of this Workload; the first one applies`,
+        ),
       repeated.localPort &&
         !repeated.port &&
-        doubt(
-          'OSM_SPEC_WORKLOAD',
-          `${field}.localPort`,
-          `${localPort} is already the local port of another port`,
-        ),
+        doubt('OSM_SPEC_WORKLOAD', `${field}.localPort`, `${localPort} is already the local port of another port`),
       repeated.name &&
         fault(
           'OSM_SPEC_WORKLOAD',

@@ -47,13 +47,13 @@ export const boundaryCases: readonly ValidationCase[] = [
     'egress to a URL',
     egress('hosts: ["http://a.b"], ports: [{ number: 80, protocol: http }]'),
     'error OSM_SPEC_HOST spec.hosts[0]',
-    'leave out scheme, port and path',
+    'remove scheme, port and path',
   ],
   [
     'egress to a bad range',
     egress('ipAddresses: [10.0.0.0/8, 10.0.0.1], ports: [{ number: 1, protocol: tcp }]'),
     'error OSM_SPEC_ADDRESS spec.ipAddresses[1]',
-    '"10.0.0.1" is no range',
+    '"10.0.0.1" is not an address range',
   ],
   [
     'egress with matches of another group',
@@ -122,13 +122,13 @@ export const boundaryCases: readonly ValidationCase[] = [
       `{ backends: [{ name: web, port: { number: 8080, protocol: http } }, { name: web, port: { number: 8080, protocol: grpc } }], ${ranges} }`,
     ),
     'error OSM_SPEC_CONFLICT spec.backends[1]',
-    'web port 8080 is a backend of this object already',
+    'web port 8080 is already a backend of this object',
   ],
   [
     'ingress of a backend of another',
     ingress(`{ backends: [{ name: web, port: { number: 8080, protocol: http } }], ${ranges} }`, 'z'),
     'error OSM_SPEC_CONFLICT spec.backends[0]',
-    'web port 8080 is a backend of IngressBackend default/ingress already, which holds',
+    'web port 8080 is already a backend of IngressBackend default/ingress, which takes precedence',
   ],
   [
     'ingress of a missing service',
@@ -162,7 +162,7 @@ export const boundaryCases: readonly ValidationCase[] = [
       `{ backends: [{ name: web, port: { number: 8080, protocol: https }, tls: { skipClientCertValidation: true, sniHosts: ["*.a.example", "a b"] } }], ${ranges} }`,
     ),
     'error OSM_SPEC_HOST spec.backends[0].tls.sniHosts[1]',
-    'is no host name',
+    'is not a host name',
   ],
   [
     'ingress with useless TLS',
@@ -170,7 +170,7 @@ export const boundaryCases: readonly ValidationCase[] = [
       `{ backends: [{ name: web, port: { number: 8080, protocol: http }, tls: { skipClientCertValidation: true } }], ${ranges} }`,
     ),
     'warning OSM_SPEC_NO_EFFECT spec.backends[0].tls',
-    'for protocol https only',
+    'only for https',
   ],
   [
     'ingress from nowhere',
@@ -194,7 +194,7 @@ export const boundaryCases: readonly ValidationCase[] = [
       '{ backends: [{ name: web, port: { number: 8080, protocol: http } }], sources: [{ kind: IPRange, name: 10.0.0.1 }] }',
     ),
     'error OSM_SPEC_ADDRESS spec.sources[0].name',
-    'is no range',
+    'is not an address range',
   ],
   [
     'access control of a backend twice',

@@ -55,7 +55,7 @@ export const certificateCases: readonly ValidationCase[] = [
       )
       .join('\n---\n'),
     'error OSM_SPEC_CONFLICT spec.rules[0].egressPolicies[0]',
-    'has gateways already, by EgressGateway default/first',
+    'already has gateways, by EgressGateway default/first',
   ],
 
   [
@@ -73,7 +73,7 @@ export const certificateCases: readonly ValidationCase[] = [
     'a certificate for the trust domain',
     object(policy, 'AccessCert', 'a', '{ subjectAltNames: [trust.example], secret: { name: s, namespace: n } }'),
     'error OSM_SPEC_CERT_NAME spec.subjectAltNames[0]',
-    'lies under trust.example',
+    'is below trust.example',
   ],
   [
     'a certificate for a service',
@@ -84,19 +84,19 @@ export const certificateCases: readonly ValidationCase[] = [
       '{ subjectAltNames: [WEB.default.svc.cluster.local.], secret: { name: s, namespace: n } }',
     ),
     'error OSM_SPEC_CERT_NAME spec.subjectAltNames[0]',
-    'lies under cluster.local',
+    'is below cluster.local',
   ],
   [
     'a certificate for everything',
     object(policy, 'AccessCert', 'a', '{ subjectAltNames: ["*.example.com"], secret: { name: s, namespace: n } }'),
     'error OSM_SPEC_CERT_NAME spec.subjectAltNames[0]',
-    'must not hold a wildcard',
+    'must not contain a wildcard',
   ],
   [
     'a certificate for no name',
     object(policy, 'AccessCert', 'a', '{ subjectAltNames: ["a b"], secret: { name: s, namespace: n } }'),
     'error OSM_SPEC_HOST spec.subjectAltNames[0]',
-    'is no host name',
+    'is not a host name',
   ],
   [
     'a gateway certificate for a service',
@@ -107,7 +107,7 @@ export const certificateCases: readonly ValidationCase[] = [
       '{ certificate: { ingressGateway: { subjectAltNames: [a.b, web.default.svc.cluster.local], validityDuration: 1h, secret: { name: s, namespace: n } } } }',
     ),
     'error OSM_SPEC_CERT_NAME spec.certificate.ingressGateway.subjectAltNames[1]',
-    'lies under cluster.local',
+    'is below cluster.local',
   ],
   ...(
     [
@@ -116,10 +116,10 @@ export const certificateCases: readonly ValidationCase[] = [
         'modules/outbound-tcp-default',
         '',
         'plugin',
-        'is no built-in stage of inbound-tcp',
+        'is not a built-in stage of inbound-tcp',
       ],
-      ['a script among the stages', 'mine', '', 'plugin', 'put scripts into chains by a PluginChain'],
-      ['a stage elsewhere', 'modules/inbound-tcp-default', '', 'priority', 'is fixed; plugins come after the rules'],
+      ['a script among the stages', 'mine', '', 'plugin', 'use a PluginChain to add scripts'],
+      ['a stage elsewhere', 'modules/inbound-tcp-default', '', 'priority', 'is fixed; plugins run after the rules'],
       ['no stage', 'modules/inbound-tcp-routing', ', disable: true', 'disable', 'cannot be left out'],
     ] as const
   ).map(
@@ -152,14 +152,14 @@ export const certificateCases: readonly ValidationCase[] = [
       '{ provider: { tresor: { ca: { secretRef: { name: s, namespace: n } } } } }',
     ),
     'warning OSM_SPEC_NO_EFFECT spec',
-    'the flags of the programs decide who issues',
+    'the flags of the programs select the provider',
   ],
 
   ...(
     [
-      ['token', '', 'spec.provider.vault.token', 'is missing, which a login of kind token needs'],
-      ['kubernetes', ', mount: k8s', 'spec.provider.vault.auth.role', 'a login of kind kubernetes needs'],
-      ['tokenFile', '', 'spec.provider.vault.auth.tokenFile', 'a login of kind tokenFile needs'],
+      ['token', '', 'spec.provider.vault.token', 'is missing: a login of kind token requires it'],
+      ['kubernetes', ', mount: k8s', 'spec.provider.vault.auth.role', 'a login of kind kubernetes requires'],
+      ['tokenFile', '', 'spec.provider.vault.auth.tokenFile', 'a login of kind tokenFile requires'],
     ] as const
   ).map(
     ([kind, more, field, message]) =>

@@ -15,16 +15,16 @@ export const extensionCases: readonly ValidationCase[] = [
     'has 1000001 bytes; at most 1000000 go to sidecars',
   ],
   [
-    'a plugin that is no script',
+    'a plugin that is not a script',
     object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: "export function request( {" }'),
     'error OSM_SPEC_SCRIPT spec.pipyscript',
-    'is no JavaScript module: Unexpected token (1:26)',
+    'is not a JavaScript module: Unexpected token (1:26)',
   ],
   [
     'a plugin of osm-edge, which exports nothing',
     object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: "export var other = pipy()" }'),
     'warning OSM_SPEC_NO_EFFECT spec.pipyscript',
-    'exports none of the functions request, response and connection',
+    'must export at least one of the functions request, response and connection',
   ],
   [
     'a chain of a missing plugin',
@@ -63,7 +63,7 @@ export const extensionCases: readonly ValidationCase[] = [
       '{ ports: [{ port: 1, endpoints: [{ clusterKey: c, target: { host: h, ip: h, port: 1, path: / } }] }] }',
     ),
     'error OSM_SPEC_ADDRESS spec.ports[0].endpoints[0].target.ip',
-    '"h" is no IP address',
+    '"h" is not an IP address',
   ],
   [
     'logs to a missing collector',
@@ -80,7 +80,7 @@ export const extensionCases: readonly ValidationCase[] = [
     'a log format with an unknown command',
     object(policy, 'Telemetry', 't', '{ accessLog: { format: "%DURATON%" } }'),
     'error OSM_SPEC_LOG_FORMAT spec.accessLog.format',
-    '%DURATON% is no command',
+    '%DURATON% is not a supported command',
   ],
   [
     'Telemetry for workloads that another one has',
@@ -89,12 +89,12 @@ export const extensionCases: readonly ValidationCase[] = [
       object(policy, 'Telemetry', 's', '{ selector: { app: web }, accessLog: {} }'),
     ].join('\n---\n'),
     'error OSM_SPEC_CONFLICT spec.selector',
-    'the same workloads as Telemetry default/s, which holds',
+    'the same workloads as Telemetry default/s, which takes precedence',
   ],
   [
     'a collector with a bad timeout',
     object('config.openservicemesh.io/v1alpha2', 'ExtensionService', 'c', '{ host: h, port: 1, connectTimeout: x }'),
     'error OSM_SPEC_DURATION spec.connectTimeout',
-    'is no duration',
+    'is not a duration',
   ],
 ]

@@ -6,13 +6,13 @@ export const serviceCases: readonly ValidationCase[] = [
     'ports of one number',
     service('[{ name: a, targetPort: 8080, port: 80 }, { name: b, targetPort: 8080, port: 80 }]'),
     'error OSM_SPEC_SERVICE_PORT spec.ports[1].port',
-    'TCP 80 is a port of this Service already',
+    'TCP 80 is already a port of this Service',
   ],
   [
     'ports of one name',
     service('[{ name: a, targetPort: 8080, port: 80 }, { name: a, targetPort: 8080, port: 81 }]'),
     'error OSM_SPEC_SERVICE_PORT spec.ports[1].name',
-    '"a" is the name of another port',
+    '"a" is already the name of another port',
   ],
   [
     'ports without names',
@@ -24,13 +24,13 @@ export const serviceCases: readonly ValidationCase[] = [
     'an unknown protocol',
     service('[{ targetPort: 8080, port: 80, appProtocol: htp }]'),
     'warning OSM_SPEC_PROTOCOL spec.ports[0].appProtocol',
-    '"htp" is not known and counts as tcp; did you mean "http"?',
+    '"htp" is unknown and treated as tcp; did you mean "http"?',
   ],
   [
     'UDP',
     service('[{ targetPort: 8080, port: 80, protocol: UDP }]'),
     'warning OSM_SPEC_PROTOCOL spec.ports[0].protocol',
-    'only TCP is',
+    'which carries TCP only',
   ],
   [
     'a port name that no workload has',
@@ -49,7 +49,7 @@ export const serviceCases: readonly ValidationCase[] = [
     'a workload of both',
     workload('command: [x], address: 192.0.2.1'),
     'error OSM_SPEC_WORKLOAD spec.command',
-    'leave one of the two out',
+    'remove one of the two',
   ],
   [
     'a bad address',
@@ -73,7 +73,7 @@ export const serviceCases: readonly ValidationCase[] = [
     'a distribution that Kubernetes does not have',
     balanced('trafficDistribution: PreferClos'),
     'warning OSM_SPEC_NO_EFFECT spec.trafficDistribution',
-    '"PreferClos" is not known and has no effect; did you mean "PreferClose"?',
+    '"PreferClos" is unknown and has no effect; did you mean "PreferClose"?',
   ],
   [
     'an affinity that Kubernetes does not have',
@@ -97,19 +97,19 @@ export const serviceCases: readonly ValidationCase[] = [
     'two ports of one number',
     workload('command: [x], ports: [{ port: 1 }, { port: 1 }]'),
     'error OSM_SPEC_WORKLOAD spec.ports[1].port',
-    '1 is a port of this Workload already',
+    '1 is already a port of this Workload',
   ],
   [
     'two ports of one name',
     workload('command: [x], ports: [{ name: a, port: 1 }, { name: a, port: 2 }]'),
     'error OSM_SPEC_WORKLOAD spec.ports[1].name',
-    '"a" is the name of another port',
+    '"a" is already the name of another port',
   ],
   [
     'two ports of one listener',
     workload('command: [x], ports: [{ port: 1 }, { port: 2, localPort: 1 }]'),
     'warning OSM_SPEC_WORKLOAD spec.ports[1].localPort',
-    'listens for another port already',
+    'is already the local port of another port',
   ],
   [
     'a probe of two kinds',

@@ -21,7 +21,7 @@ export const smiCases: readonly ValidationCase[] = [
     'is empty: no caller is allowed',
   ],
   [
-    'a destination that is no account',
+    'a destination that is not an account',
     target(`{ destination: { kind: Service, name: web }, ${rule}, ${source} }`),
     'error OSM_SPEC_ACCOUNT spec.destination.kind',
     'must be ServiceAccount, not "Service"',
@@ -41,10 +41,10 @@ export const smiCases: readonly ValidationCase[] = [
     'ServiceAccount shop/client does not exist',
   ],
   [
-    'a source that is no account',
+    'a source that is not an account',
     target(`{ destination: { kind: ServiceAccount, name: web }, ${rule}, sources: [{ kind: Group, name: all }] }`),
     'warning OSM_SPEC_ACCOUNT spec.sources[0].kind',
-    'it is not let in',
+    'it is not allowed',
   ],
   [
     'a port of old versions',
@@ -88,20 +88,20 @@ export const smiCases: readonly ValidationCase[] = [
       `{ destination: { kind: ServiceAccount, name: web }, rules: [{ kind: TCPRoute, name: ports, matches: [x] }], ${source} }`,
     ),
     'warning OSM_SPEC_NO_EFFECT spec.rules[0].matches',
-    'is not read',
+    'has no effect for a TCPRoute',
   ],
 
   [
     'a bad expression',
     routes('{ name: x, pathRegex: "/(" }'),
     'error OSM_SPEC_REGEX spec.matches[1].pathRegex',
-    'is no RE2 expression: missing closing )',
+    'is not an RE2 expression: missing closing )',
   ],
   [
     'an expression of another engine',
     routes('{ name: x, pathRegex: "/(?!x)" }'),
     'error OSM_SPEC_REGEX spec.matches[1].pathRegex',
-    'is no RE2 expression',
+    'is not an RE2 expression',
   ],
   [
     'an expression without end',
@@ -113,7 +113,7 @@ export const smiCases: readonly ValidationCase[] = [
     'an expression that hurts',
     routes('{ name: x, pathRegex: "/(a+)+$" }'),
     'warning OSM_SPEC_REGEX_COSTLY spec.matches[1].pathRegex',
-    'engine backtracks',
+    'backtracking engine',
   ],
   [
     'a bad header expression',
@@ -125,25 +125,25 @@ export const smiCases: readonly ValidationCase[] = [
     'a bad header name',
     routes('{ name: x, headers: [{ "a b": c }] }'),
     'error OSM_SPEC_HEADER spec.matches[1].headers[0]',
-    '"a b" is no header name',
+    '"a b" is not a header name',
   ],
   [
     'a condition on a header for identities',
     routes('{ name: x, headers: [{ X_Forwarded-Client_Cert: ".*" }] }'),
     'warning OSM_SPEC_NO_EFFECT spec.matches[1].headers[0].X_Forwarded-Client_Cert',
-    'no request meets it',
+    'matches no request',
   ],
   [
     'a condition on an order to proxies',
     routes('{ name: x, headers: [{ x-envoy-max-retries: "5" }] }'),
     'warning OSM_SPEC_NO_EFFECT spec.matches[1].headers[0].x-envoy-max-retries',
-    'no request meets it',
+    'matches no request',
   ],
   [
     'two matches of one name',
     routes('{ name: buy }'),
     'error OSM_SPEC_CONFLICT spec.matches[1].name',
-    '"buy" is the name of a match before',
+    '"buy" is already the name of another match',
   ],
   [
     'a route group without matches',
@@ -192,7 +192,7 @@ export const smiCases: readonly ValidationCase[] = [
     'a second split',
     split('{ service: web.default, backends: [{ service: web, weight: 1 }] }', 'z'),
     'error OSM_SPEC_CONFLICT spec.service',
-    'is split by TrafficSplit default/split already, which holds',
+    'is already split by TrafficSplit default/split, which takes precedence',
   ],
   [
     'missing matches of a split',

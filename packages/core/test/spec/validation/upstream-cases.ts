@@ -24,7 +24,7 @@ export const upstreamCases: readonly ValidationCase[] = [
     'a setting for a Service outside the mesh that no Egress names',
     setting('{ host: httpbin.elsewhere.svc.cluster.local }', 'external'),
     'warning OSM_SPEC_NO_EFFECT spec.host',
-    'none of namespace "default" names "external"',
+    'no Egress of namespace "default" names "external"',
   ],
   [
     'a Retry in another namespace than its source',
@@ -44,13 +44,13 @@ export const upstreamCases: readonly ValidationCase[] = [
     'a second setting',
     setting('{ host: WEB.default.svc.cluster.local }', 'z'),
     'error OSM_SPEC_CONFLICT spec.host',
-    'has UpstreamTrafficSetting default/setting already, which holds',
+    'already has UpstreamTrafficSetting default/setting, which takes precedence',
   ],
   [
     'a second setting whose host is written in another way',
     setting('{ host: web.default }', 'z'),
     'error OSM_SPEC_CONFLICT spec.host',
-    'has UpstreamTrafficSetting default/setting already, which holds',
+    'already has UpstreamTrafficSetting default/setting, which takes precedence',
   ],
   [
     'limits of one instance',
@@ -58,7 +58,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       '{ host: web-0.web.default.svc, httpRoutes: [{ path: /, rateLimit: { local: { requests: 1, unit: hour } } }] }',
     ),
     'warning OSM_SPEC_NO_EFFECT spec.host',
-    'write them for web.default.svc.cluster.local',
+    'set them for web.default.svc.cluster.local',
   ],
   [
     'a breaker that never opens',
@@ -70,13 +70,13 @@ export const upstreamCases: readonly ValidationCase[] = [
     'slow requests without a measure',
     setting('{ host: web.default, connectionSettings: { http: { circuitBreaking: { slowRatioThreshold: 0.5 } } } }'),
     'warning OSM_SPEC_NO_EFFECT spec.connectionSettings.http.circuitBreaking.slowTimeThreshold',
-    'is needed to tell',
+    'is missing: it defines which requests are slow',
   ],
   [
     'a share of more than all',
     setting('{ host: web.default, connectionSettings: { http: { circuitBreaking: { errorRatioThreshold: 50 } } } }'),
     'warning OSM_SPEC_NO_EFFECT spec.connectionSettings.http.circuitBreaking.errorRatioThreshold',
-    'is a share',
+    'is a ratio',
   ],
   [
     'a header that no answer can have',
@@ -92,7 +92,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       `{ host: web.default, rateLimit: { local: { http: { requests: 1, unit: hour, responseHeadersToAdd: [{ name: x, value: ${'v'.repeat(16_385)} }] } } } }`,
     ),
     'error OSM_SPEC_HEADER spec.rateLimit.local.http.responseHeadersToAdd[0].name',
-    'has more than 16384 bytes',
+    'at most 16384 bytes',
   ],
   [
     'an eleventh header for an answer',
@@ -124,7 +124,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       '{ host: web.default, httpRoutes: [{ path: /, rateLimit: { global: { descriptors: [{ entries: [{ remoteAddress: {} }] }] } } }] }',
     ),
     'error OSM_SPEC_NO_EFFECT spec.httpRoutes[0].rateLimit.global',
-    'give spec.rateLimit.global.http',
+    'set spec.rateLimit.global.http',
   ],
   [
     'a repeated route',
@@ -132,7 +132,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       '{ host: web.default, httpRoutes: [{ path: /, rateLimit: { local: { requests: 1, unit: hour } } }, { path: /, rateLimit: { local: { requests: 2, unit: hour } } }] }',
     ),
     'error OSM_SPEC_CONFLICT spec.httpRoutes[1].path',
-    'an entry before',
+    'the path of an earlier entry',
   ],
   [
     'a route without a limit',
@@ -146,13 +146,13 @@ export const upstreamCases: readonly ValidationCase[] = [
       '{ host: web.default, rateLimit: { global: { http: { rateLimitService: { host: h, port: 1 }, domain: d, descriptors: [{ entries: [{ requestHeader: { name: "a b", key: k } }] }] } } } }',
     ),
     'error OSM_SPEC_HEADER spec.rateLimit.global.http.descriptors[0].entries[0].requestHeader.name',
-    '"a b" is no header name',
+    '"a b" is not a header name',
   ],
   [
     'a bad duration',
     setting('{ host: web.default, connectionSettings: { tcp: { connectTimeout: 5 } } }'),
     'error OSM_SPEC_DURATION spec.connectionSettings.tcp.connectTimeout',
-    '"5" is no duration such as 5s',
+    '"5" is not a duration such as 5s',
   ],
   [
     'a bad window',
@@ -182,7 +182,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       '{ host: web.default, rateLimit: { global: { http: { rateLimitService: { host: h, port: 1 }, domain: d, descriptors: [{ entries: [{ headerValueMatch: { value: v, headers: [{ name: x }] } }] }] } } } }',
     ),
     'error OSM_SPEC_HEADER spec.rateLimit.global.http.descriptors[0].entries[0].headerValueMatch.headers[0]',
-    'must say exactly one thing of header x',
+    'must have exactly one condition for header x',
   ],
 
   [
@@ -191,7 +191,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: '*', namespace: shop }], ${retryPolicy} }`,
     ),
     'warning OSM_SPEC_REFERENCE spec.destinations[0].name',
-    'no Service is meant by shop/*',
+    'shop/* does not name a Service',
   ],
   [
     'a retry to a name that no service has anywhere',
@@ -199,7 +199,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: wob, namespace: '*' }, { kind: Service, name: '*', namespace: '*' }], ${retryPolicy} }`,
     ),
     'warning OSM_SPEC_REFERENCE spec.destinations[0].name',
-    'no Service is meant by */wob',
+    '*/wob does not name a Service',
   ],
   [
     'a retry of no account',
@@ -237,7 +237,7 @@ export const upstreamCases: readonly ValidationCase[] = [
       `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: web, namespace: default }], ${retryPolicy.replace('5xx', '"5xx,bad-luck"')} }`,
     ),
     'warning OSM_SPEC_RETRY_ON spec.retryPolicy.retryOn',
-    '"bad-luck" is not known',
+    '"bad-luck" is unknown',
   ],
   [
     'a retry with a bad timeout',
@@ -245,6 +245,6 @@ export const upstreamCases: readonly ValidationCase[] = [
       `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: web, namespace: default }], ${retryPolicy.replace('perTryTimeout: 1s', 'perTryTimeout: 1')} }`,
     ),
     'error OSM_SPEC_DURATION spec.retryPolicy.perTryTimeout',
-    '"1" is no duration',
+    '"1" is not a duration',
   ],
 ]

@@ -132,7 +132,7 @@ describe('checkPart', () => {
     ['principals without mtls', { ...ingress, allow: hashPart(trust) }, ['/allow']],
     ['server names without TLS', { ...ingress, serverNames: ['a.example'] }, ['/serverNames']],
     [
-      'a source that is no CIDR',
+      'a source that is not a CIDR',
       { ...ingress, sources: ['10.0.0.1', '10.0.0.2/33', 'fd00::/129'] },
       ['/sources/0', '/sources/1', '/sources/2'],
     ],

@@ -23,7 +23,7 @@ export function externalAuthorizationFilter(authorization: ExternalAuthorization
           case: 'envoyGrpc',
           value: {
             clusterName: names.externalAuthorizationCluster(authorization),
-            // Envoy would give the name of the cluster, which is no valid authority: servers reset the stream for it.
+            // Envoy would give the name of the cluster, which is not a valid authority: servers reset the stream for it.
             authority: authority(authorization),
           },
         },

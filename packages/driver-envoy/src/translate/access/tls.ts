@@ -76,7 +76,7 @@ export function originatedTls(
     configType: {
       case: 'typedConfig',
       value: pack(UpstreamTlsContextSchema, {
-        // Addresses are no server names (RFC 6066, section 3).
+        // Addresses are not server names (RFC 6066, section 3).
         ...(isIP(serverName) === 0 ? { sni: serverName } : {}),
         commonTlsContext: material,
         // As in the mesh: a resumed session would outlive a root that was withdrawn.

@@ -84,7 +84,7 @@ function service(address: HostAddress): Init<typeof RateLimitServiceConfigSchema
     grpcService: {
       targetSpecifier: {
         case: 'envoyGrpc',
-        // Envoy would give the name of the cluster, which is no valid authority: servers reset the stream for it.
+        // Envoy would give the name of the cluster, which is not a valid authority: servers reset the stream for it.
         value: { clusterName: names.rateLimitCluster(address), authority: authority(address) },
       },
     },

@@ -179,7 +179,7 @@ function healthCheck(check: ActiveHealthCheck, { protocol, tls }: UpstreamPart):
             case: 'httpHealthCheck',
             value: {
               path: check.path ?? '/',
-              // Envoy would give the name of the cluster, which is no valid host name.
+              // Envoy would give the name of the cluster, which is not a valid host name.
               ...(tls.mode === 'mesh' ? { host: tls.serverName } : {}),
               codecClientType: protocol === 'http' ? CodecClientType.HTTP1 : CodecClientType.HTTP2,
               requestHeadersToAdd: [{ header: { key: HEALTH_CHECK_HEADER, value: '1' } }],

@@ -260,7 +260,7 @@ export function isAnswered({ status }: CallAnswer): boolean {
   return status === 200
 }
 
-/** Who may not call is refused by the mesh. A name that is unknown, and silence, are no refusals. */
+/** Who may not call is refused by the mesh. A name that is unknown, and silence, are not refusals. */
 export function isRefused({ status, received, closed, error }: CallAnswer): boolean {
   if (error !== undefined) return /ECONNREFUSED|ECONNRESET|EPIPE|hang up|closed|disconnected|alert|SSL/.test(error)
   if (status === 0) return received === undefined && closed === true

@@ -201,7 +201,7 @@ function checkRules(options: InterceptionOptions): void {
     interceptionRules(options)
   } catch (error) {
     if (!(error instanceof InterceptionError)) throw error
-    throw failure(`the options and MeshConfig together are no rules of interception: ${error.message}`, error)
+    throw failure(`the options and MeshConfig together are not rules of interception: ${error.message}`, error)
   }
 }
 

@@ -83,7 +83,7 @@ export const targetProblems = defineQuery<CatalogState, NamespacedName, readonly
     if (analysis === undefined) return []
     if (!context.get(targetsBeyond, analysis.destination).some((name) => sameName(name, key))) return analysis.problems
     const list = new ProblemList(objectRefOf('TrafficTarget', key))
-    const what = `is left out: with those before it by name, service account ${nameKey(analysis.destination)} has more combinations of source and route`
+    const what = `is ignored: with those before it by name, service account ${nameKey(analysis.destination)} has more combinations of source and route`
     reportTooMany(list, 'spec', what, combinationsInAll.trafficTarget, 'allow fewer')
     return [...analysis.problems, ...list.items]
   },
@@ -201,7 +201,7 @@ function accountUsable(
     problems.error(
       'OSM_POLICY_ACCOUNT',
       `${field}.name`,
-      `${nameKey(account)} is no name that a service account can have`,
+      `${nameKey(account)} is not a valid name of a service account`,
     )
     return false
   }

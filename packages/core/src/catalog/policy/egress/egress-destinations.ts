@@ -80,7 +80,7 @@ function hostsOf(context: Context, spec: Egress['spec'], problems: ProblemList):
     const field = `spec.hosts[${index}]`
     const value = parseEgressHost(written)
     if (value === undefined) {
-      const message = `${JSON.stringify(written)} is no host name; leave out scheme, port and path`
+      const message = `${JSON.stringify(written)} is not a host name; remove scheme, port and path`
       problems.error('OSM_SPEC_HOST', field, message)
       return []
     }
@@ -145,7 +145,7 @@ function rangesOf({ ipAddresses = [] }: Egress['spec'], problems: ProblemList): 
   return ipAddresses.flatMap((range, index) => {
     const field = `spec.ipAddresses[${index}]`
     if (isCidr(range)) return [{ value: canonicalCidr(range), field }]
-    problems.error('OSM_SPEC_ADDRESS', field, `${JSON.stringify(range)} is no range such as 10.0.0.0/8`)
+    problems.error('OSM_SPEC_ADDRESS', field, `${JSON.stringify(range)} is not an address range such as 10.0.0.0/8`)
     return []
   })
 }

@@ -50,7 +50,7 @@ type Entries = NonNullable<KindMap['EgressGateway']['spec']['global']>
 
 /** Share of a gateway that says none. */
 const USUAL_WEIGHT = 100
-/** What shares are counted in where weights are no integers. */
+/** What shares are counted in where weights are not integers. */
 const PARTS = 10_000
 
 /** What an EgressGateway says; undefined if there is none of that name. */
@@ -96,13 +96,13 @@ function choiceOf(
     if ('code' in upstream) problems.error(upstream.code, at, upstream.message)
     else if (gateway.mode === mode) return [{ upstream, weight }]
     else {
-      const message = `is a gateway of mode ${String(gateway.mode)}, and those before it by name are of mode ${mode}, which hold; name gateways of one mode`
+      const message = `is a gateway of mode ${String(gateway.mode)}, and those before it by name are of mode ${mode}, which take precedence; name gateways of one mode`
       problems.error('OSM_POLICY_EGRESS_GATEWAY', at, message)
     }
     return []
   })
   if (!shares.some(({ weight }) => weight > 0))
-    problems.warning('OSM_SPEC_NO_EFFECT', field, 'names no gateway with a weight, so that nothing leaves')
+    problems.warning('OSM_SPEC_NO_EFFECT', field, 'names no gateway with a weight above 0: no traffic leaves the mesh')
   return {
     key: shares.map(({ service, weight }) => `${nameKey(service)}=${weight}`).join(','),
     services: shares.map(({ service }) => service),
@@ -119,7 +119,7 @@ interface Share {
   readonly index: number
 }
 
-/** Each service once, sorted. Weights that are no integers, or too large for a proxy, are counted in parts of the whole. */
+/** Each service once, sorted. Weights that are not integers, or too large for a proxy, are counted in parts of the whole. */
 function sharesOf(entries: Entries): readonly Share[] {
   const shares = new Map<string, Share>()
   for (const [index, { service: name, namespace, weight = USUAL_WEIGHT }] of entries.entries()) {
@@ -244,7 +244,7 @@ export const egressGatewayProblems = defineQuery<CatalogState, NamespacedName, r
     const osmNamespace = context.get(settingInputs.osmNamespace, '')
     const holder = global && context.get(globalGatewaysIn, key.namespace)?.origin.object
     if (holder !== undefined && !sameName(holder, key)) {
-      const message = `EgressGateway ${nameKey(holder)} has the global gateways already; a namespace has one such object`
+      const message = `EgressGateway ${nameKey(holder)} already defines the global gateways; only one object of a namespace can define them`
       found.error('OSM_SPEC_CONFLICT', 'spec.global', message)
     }
     if (global !== undefined && !concernsAll(context, 'EgressGateway', key.namespace))
@@ -262,7 +262,7 @@ export const egressGatewayProblems = defineQuery<CatalogState, NamespacedName, r
         if (held === undefined || sameOrigin(held, choice)) continue
         const { object, field: rule = '' } = held.origin
         const owner = sameName(object, key) ? rule : `EgressGateway ${nameKey(object)}`
-        const message = `Egress ${nameKey(egress)} has gateways already, by ${owner}; the first rule holds`
+        const message = `Egress ${nameKey(egress)} already has gateways, by ${owner}; the first rule applies`
         found.error('OSM_SPEC_CONFLICT', field, message)
       }
     return [...problems, ...found.items]

@@ -118,7 +118,7 @@ function withinBounds(
       reportTooMany(
         problemsOf(first.rules.egress),
         'spec',
-        `is left out for service account ${nameKey(account)}, which has ${opened} combinations of destination and match with it`,
+        `is ignored for service account ${nameKey(account)}, which has ${opened} combinations of destination and match with it`,
         limit,
         'open fewer destinations to the account',
       )
@@ -187,7 +187,7 @@ function clash(
   }
   const http = target === ANYWHERE && protocol !== 'http' ? neighbours.http(port) : undefined
   if (http === undefined) return undefined
-  const message = `every address on port ${port} is told by hosts already, because of ${http}, which holds; name addresses in spec.ipAddresses`
+  const message = `every address on port ${port} is already distinguished by hosts because of ${http}, which takes precedence; name addresses in spec.ipAddresses`
   return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
 }
 
@@ -223,11 +223,11 @@ function claim(claims: Map<string, Claim>, { rules, source, destination, gateway
   const { planned, holder } = held
   if (planned.protocol !== protocol || !deepEqual(planned.originate, originate)) {
     const way = planned.protocol === protocol ? 'with another client certificate, or none,' : `as ${planned.protocol}`
-    const message = `port ${port} of ${target} is opened ${way} by Egress ${nameKey(holder)} already, which holds`
+    const message = `port ${port} of ${target} is already opened ${way} by Egress ${nameKey(holder)}, which takes precedence`
     return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
   }
   if (planned.gateways !== undefined && gateways !== undefined && planned.gateways.key !== gateways.key) {
-    const message = `port ${port} of ${target} leaves by the gateways of EgressGateway ${nameKey(planned.gateways.origin.object)} already, which hold`
+    const message = `port ${port} of ${target} already leaves by the gateways of EgressGateway ${nameKey(planned.gateways.origin.object)}, which take precedence`
     return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
   }
   const merged = {

@@ -178,7 +178,7 @@ function settingsOf(context: Context, { spec, metadata }: Egress, problems: Prob
   )
   const [first, ...surplus] = named
   for (const { field } of surplus)
-    problems.error('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one holds')
+    problems.error('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one applies')
   if (first === undefined) return undefined
   const key = { namespace: metadata.namespace, name: first.name }
   if (context.get(objectInputs.UpstreamTrafficSetting, key) !== undefined) return key

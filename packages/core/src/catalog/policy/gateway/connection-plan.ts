@@ -80,7 +80,7 @@ function planByName(context: Context, port: CalledPortRef, attached: readonly At
     const names = analysis.serverNames ?? []
     if (owners.size + names.length > MAX_PORT_ROUTES) {
       const list = new ProblemList(objectRefOf(route.kind, route))
-      const what = `is left out at port ${port.port}: with those before it by age and name, Service ${nameKey(port)} has more server names`
+      const what = `is ignored at port ${port.port}: with those before it by age and name, Service ${nameKey(port)} has more server names`
       reportTooMany(list, 'spec.hostnames', what, MAX_PORT_ROUTES, 'use fewer')
       problems.push(...list.items)
       return []

@@ -41,7 +41,7 @@ function pathOf(source: MethodMatch, field: string, faults: RuleFaults): RoutedP
   if (type === 'RegularExpression') return patternOf(service, method, field, faults)
   for (const [name, text] of [['service', service] as const, ['method', method] as const])
     if (text !== '' && !namePatterns[name].test(text))
-      faults.add('OSM_SPEC_ROUTE_VALUE', `${field}.${name}`, `${JSON.stringify(text)} is no name of a gRPC ${name}`)
+      faults.add('OSM_SPEC_ROUTE_VALUE', `${field}.${name}`, `${JSON.stringify(text)} is not a name of a gRPC ${name}`)
   if (service === '') return { type: 'regex', value: `/${ANY}/${method}` }
   return method === '' ? { type: 'segments', value: `/${service}` } : { type: 'exact', value: `/${service}/${method}` }
 }

@@ -90,7 +90,7 @@ export const routeAnalysis = defineQuery<CatalogState, RouteRef<RequestRouteKind
     if (route === undefined) return undefined
     const problems = new ProblemList(objectRefOf(kind, key))
     const references = { context, route, problems, fits: httpPorts }
-    const unmatched = new RuleFaults(problems, 'the match holds for no request')
+    const unmatched = new RuleFaults(problems, 'the match applies to no request')
     const rules =
       route.kind === 'HTTPRoute'
         ? route.spec.rules.map((rule, index) => translateRule(references, index, httpRule(rule, index, unmatched)))

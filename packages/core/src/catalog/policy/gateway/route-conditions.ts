@@ -77,7 +77,7 @@ function valueConditions(
     const key = areHeaders ? name.toLowerCase() : name
     if (found.has(key)) continue
     if (areHeaders && !isMatchedHeaderName(name))
-      faults.add('OSM_SPEC_HEADER', `${place}.name`, `${JSON.stringify(name)} is no header name`)
+      faults.add('OSM_SPEC_HEADER', `${place}.name`, `${JSON.stringify(name)} is not a header name`)
     if (type === 'RegularExpression') checkPattern(value, `${place}.value`, faults)
     // Proxies take no empty expression, which matches the empty value alone.
     found.set(key, { name: key, match: { type: type === 'Exact' || value === '' ? 'exact' : 'regex', value } })

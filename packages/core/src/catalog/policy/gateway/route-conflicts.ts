@@ -23,7 +23,7 @@ export function routeConflicts(
     const [port] = ports
     if (port === undefined) continue
     if (isBeyondBound(context, route, port)) {
-      const what = `is left out: with those before it by age and name, Service ${nameKey(port)} has more combinations of port, match and backend`
+      const what = `is ignored: with those before it by age and name, Service ${nameKey(port)} has more combinations of port, match and backend`
       reportTooMany(problems, field, what, combinationsInAll.gatewayRoutes, 'use fewer')
       continue
     }
@@ -58,10 +58,10 @@ function namesIn(names: readonly string[]): string {
 
 /** What holds in place of a route, by its kind. */
 const holders: Readonly<Record<RouteRef['kind'], string>> = {
-  HTTPRoute: 'GRPCRoutes hold',
+  HTTPRoute: 'GRPCRoutes take precedence',
   GRPCRoute: '',
-  GatewayTCPRoute: 'another route holds',
-  TLSRoute: 'other routes hold the server names',
+  GatewayTCPRoute: 'another route takes precedence',
+  TLSRoute: 'other routes have the server names',
 }
 
 /** What a route loses at a port, and to which. */

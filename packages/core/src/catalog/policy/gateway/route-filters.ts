@@ -235,7 +235,7 @@ function hostName(name: string | undefined, field: string, faults: RuleFaults): 
   if (name === undefined) return undefined
   const lower = name.toLowerCase()
   if (isDnsSubdomain(lower)) return lower
-  faults.add('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is no host name`)
+  faults.add('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is not a host name`)
   return undefined
 }
 

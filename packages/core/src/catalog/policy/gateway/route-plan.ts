@@ -96,7 +96,7 @@ export const gatewayRoutes = defineQuery<CatalogState, CalledPortRef, GatewayRou
       const own = rules.flatMap((rule) => rule.matches.map((requests) => ({ rule, ...requests })))
       if (ranked.length + own.length > MAX_PORT_ROUTES) {
         const list = new ProblemList(objectRefOf(route.kind, route))
-        const what = `is left out at port ${key.port}: with those before it by age and name, Service ${nameKey(key)} has more matches`
+        const what = `is ignored at port ${key.port}: with those before it by age and name, Service ${nameKey(key)} has more matches`
         reportTooMany(list, 'spec.rules', what, MAX_PORT_ROUTES, 'use fewer')
         problems.push(...list.items)
         continue

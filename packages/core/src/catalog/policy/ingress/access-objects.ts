@@ -120,7 +120,7 @@ function analyse(context: Context, object: AccessObject): AccessAnalysis {
     const field = `spec.backends[${index}]`
     const { name: service, port } = backend
     if (backends.some((other) => other.service === service && other.targetPort === port.number)) {
-      const message = `${service} port ${port.number} is a backend of this object already; the first one holds`
+      const message = `${service} port ${port.number} is already a backend of this object; the first one applies`
       problems.error('OSM_SPEC_CONFLICT', field, message)
       continue
     }
@@ -166,7 +166,11 @@ function callersOf(context: Context, { metadata, spec }: AccessObject, problems:
       case 'IPRange': {
         const range = parseIpRange(name)
         if (range !== undefined && name.includes('/')) return { sources: [range.text] }
-        problems.error('OSM_SPEC_ADDRESS', `${field}.name`, `${JSON.stringify(name)} is no range such as 10.0.0.0/8`)
+        problems.error(
+          'OSM_SPEC_ADDRESS',
+          `${field}.name`,
+          `${JSON.stringify(name)} is not an address range such as 10.0.0.0/8`,
+        )
         return {}
       }
       case 'Service':
@@ -250,7 +254,7 @@ function namesOf(hosts: readonly string[], field: string, problems: ProblemList)
   const usable = hosts.flatMap((host, index) => {
     const name = host.toLowerCase()
     if (isDnsDomain(name.replace(/^\*\./, ''))) return [name]
-    const message = `${JSON.stringify(host)} is no host name that clients could ask for`
+    const message = `${JSON.stringify(host)} is not a host name that clients can request`
     problems.error('OSM_SPEC_HOST', `${field}.tls.sniHosts[${index}]`, message)
     return []
   })

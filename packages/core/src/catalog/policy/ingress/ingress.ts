@@ -87,7 +87,7 @@ export const accessProblems = defineQuery<CatalogState, AccessRef, readonly Poli
       if (owner === undefined || owner.object.name === ref.name) return []
       const place = `${backend.service} port ${backend.targetPort}`
       const list = new ProblemList(backend.object)
-      const message = `${place} is a backend of ${formatObjectRef(owner.object)} already, which holds`
+      const message = `${place} is already a backend of ${formatObjectRef(owner.object)}, which takes precedence`
       list.error('OSM_SPEC_CONFLICT', backend.field, message)
       return list.items
     })
@@ -98,7 +98,7 @@ export const accessProblems = defineQuery<CatalogState, AccessRef, readonly Poli
 /** A backend whose callers some other object treats otherwise. */
 export function contradicted(loser: AccessBackend, owner: AccessBackend['object']): readonly PolicyProblem[] {
   const problems = new ProblemList(loser.object)
-  const message = `${loser.service} port ${loser.targetPort} is open to the same callers on other terms by ${formatObjectRef(owner)}, which holds for them`
+  const message = `${loser.service} port ${loser.targetPort} is open to the same callers with other settings by ${formatObjectRef(owner)}, which takes precedence for them`
   problems.error('OSM_POLICY_INGRESS_CONFLICT', loser.field, message)
   return problems.items
 }

@@ -59,7 +59,7 @@ const openedByAccount = defineQuery<CatalogState, ServiceAccountRef, OpenedByAcc
 
 /**
  * Services that a client may be interested in under SMI access policy: those of accounts that a TrafficTarget lets it reach, and apexes of TrafficSplits
- * or parents of routes of the Gateway API over them. Backends of a split or route that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
+ * or parents of routes of the Gateway API over them. Backends of a split or route that no TrafficTarget opens are not services of their own to the client; it still needs their upstreams, and their
  * own proxies refuse it.
  */
 const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshService[]>({

@@ -2,7 +2,7 @@ import type { PathMatch } from '@osm-ts/driver-api/policy'
 
 import { patternFacts } from '../../../spec/pattern.js'
 
-/** Says why an expression can't be used: it is no RE2, too long, or stands for too much. Undefined if it can. */
+/** Says why an expression can't be used: it is not RE2, too long, or stands for too much. Undefined if it can. */
 export function patternFault(pattern: string): string | undefined {
   const facts = patternFacts(pattern)
   return facts.valid ? undefined : facts.reason

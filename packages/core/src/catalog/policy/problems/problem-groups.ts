@@ -120,7 +120,7 @@ const serviceProblems = defineQuery<CatalogState, MeshService, readonly PolicyPr
     const answer = context.get(endpointsOfService, service)
     for (const { address } of answer.items)
       if (!isAddress(address)) {
-        const message = `${address} is a host name; proxies are given IP addresses only, so this endpoint is left out`
+        const message = `${address} is a host name; proxies need IP addresses, so this endpoint is ignored`
         problems.warning('OSM_POLICY_ENDPOINT_ADDRESS', 'spec.selector', message)
       }
     const model = context.get(serviceModel, service)

@@ -71,7 +71,7 @@ function plugins(fixture: MeshFixture, name: string): readonly (PluginValue & { 
   const { proxy, parts } = fixture.document(name)
   return proxy.extensions.map((hash) => {
     const part = parts[hash]
-    if (part?.kind !== 'extension' || part.type !== PLUGIN_TYPE) throw new Error(`${hash} is no plugin`)
+    if (part?.kind !== 'extension' || part.type !== PLUGIN_TYPE) throw new Error(`${hash} is not a plugin`)
     return { ...(part.value as unknown as PluginValue), class: part.class }
   })
 }

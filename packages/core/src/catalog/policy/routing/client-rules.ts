@@ -50,7 +50,7 @@ function analyse({ metadata, spec }: KindMap['Retry']): RetryAnalysis {
     problems.error(
       'OSM_SPEC_DURATION',
       `spec.retryPolicy.${field}`,
-      `must be a duration such as 250ms or 1s, not ${JSON.stringify(text)}; the proxy's own holds`,
+      `must be a duration such as 250ms or 1s, not ${JSON.stringify(text)}; the default of the proxy applies`,
     )
     return undefined
   }

@@ -91,7 +91,7 @@ function routedFor(context: Context, { protocol }: MeshServicePort, key: CalledP
 function routedPlan(key: ServicePortRef, { routes, problems }: RoutePlan, splits: readonly SplitPlan[]): RoutePlan {
   const replaced = splits.flatMap(({ split }) => {
     const list = new ProblemList(objectRefOf('TrafficSplit', split))
-    const message = `routes of the Gateway API are attached to port ${key.port} of the apex, which hold; the TrafficSplit does not apply to it`
+    const message = `routes of the Gateway API are attached to port ${key.port} of the apex and take precedence; the TrafficSplit does not apply to it`
     list.warning('OSM_POLICY_SPLIT_ROUTED', 'spec.service', message)
     return list.items
   })
@@ -123,7 +123,7 @@ function httpPlan(context: Context, key: ServicePortRef, splits: readonly SplitP
 
 function shadowed(split: SplitPlan, holder: SplitPlan): readonly PolicyProblem[] {
   const problems = new ProblemList(objectRefOf('TrafficSplit', split.split))
-  const message = `the same requests are already shared out by TrafficSplit ${nameKey(holder.split)}, which holds`
+  const message = `the same requests are already split by TrafficSplit ${nameKey(holder.split)}, which takes precedence`
   problems.warning('OSM_POLICY_SPLIT_SHADOWED', 'spec.matches', message)
   return problems.items
 }
@@ -271,12 +271,12 @@ export const outboundProblems = defineQuery<CatalogState, MeshService, readonly 
         problems.warning(
           'OSM_POLICY_HOST_CONFLICT',
           'metadata.name',
-          `instance ${called.name} is called ${host}, which is the name of Service ${nameKey(owner)}; the service holds`,
+          `instance ${called.name} is called ${host}, which is the name of Service ${nameKey(owner)}; the service takes precedence`,
         )
     for (const { port, field } of context.get(serviceModel, service)?.ports ?? []) {
       const { targetPort, rival } = context.get(portTarget, { ...service, port })
       if (rival === undefined) continue
-      const message = `target port ${targetPort} is served as port ${rival}, which speaks another protocol and holds; port ${port} leads nowhere`
+      const message = `target port ${targetPort} is served as port ${rival}, which has another protocol and takes precedence; port ${port} leads nowhere`
       problems.error('OSM_POLICY_PORT_CONFLICT', field, message)
     }
     const routes = ports.flatMap((port) => context.get(routePlan, port)?.problems ?? [])

@@ -42,7 +42,7 @@ export const routeGroup = defineQuery<CatalogState, NamespacedName, RouteGroup |
         problems.error(
           'OSM_SPEC_CONFLICT',
           `${field}.name`,
-          `a match before it has the name ${source.name} already and holds`,
+          `an earlier match already has the name ${source.name} and takes precedence`,
         )
         continue
       }
@@ -51,7 +51,7 @@ export const routeGroup = defineQuery<CatalogState, NamespacedName, RouteGroup |
       if (translated.ok) matches.push({ name: source.name, match: translated.match, field })
       else
         for (const fault of translated.faults)
-          problems.error(fault.code, `${field}.${fault.field}`, `${fault.message}; the match holds for no request`)
+          problems.error(fault.code, `${field}.${fault.field}`, `${fault.message}; the match applies to no request`)
     }
     return { matches, names: group.spec.matches.map(({ name }) => name), problems: problems.items }
   },

@@ -82,7 +82,7 @@ describe('translateMatch', () => {
         faults: [
           {
             field: `headers[1][${JSON.stringify(name)}]`,
-            message: `${JSON.stringify(name)} is no header name`,
+            message: `${JSON.stringify(name)} is not a header name`,
             code: 'OSM_SPEC_HEADER',
           },
         ],

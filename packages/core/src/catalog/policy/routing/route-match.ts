@@ -18,7 +18,7 @@ export type TranslatedMatch =
 
 /** Why a header name can't be used. */
 function headerNameFault(name: string): string {
-  return `${JSON.stringify(name)} is no header name`
+  return `${JSON.stringify(name)} is not a header name`
 }
 
 /** True for a match that holds for every request. */

@@ -88,13 +88,13 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
     const problems = surplus.flatMap(({ split }) => {
       const list = new ProblemList(objectRefOf('TrafficSplit', split))
       const holder = whole === undefined ? '' : nameKey(whole.split)
-      const message = `Service ${nameKey(apex)} is already split by TrafficSplit ${holder}, which holds; give one of them matches`
+      const message = `Service ${nameKey(apex)} is already split by TrafficSplit ${holder}, which takes precedence; add matches to one of them`
       list.error('OSM_SPEC_CONFLICT', 'spec.service', message)
       return list.items
     })
     const leftOut = beyond.flatMap((split) => {
       const list = new ProblemList(objectRefOf('TrafficSplit', split))
-      const what = `is left out: with those before it by name, Service ${nameKey(apex)} has more combinations of port, backend and match`
+      const what = `is ignored: with those before it by name, Service ${nameKey(apex)} has more combinations of port, backend and match`
       reportTooMany(list, 'spec', what, combinationsInAll.trafficSplit, 'use fewer')
       return list.items
     })

@@ -115,7 +115,7 @@ describe('endpoints in other networks', () => {
     expect(problemsOf(fixture)).toEqual([expect.stringMatching(/192\.168\.0\.2, 192\.168\.0\.3,.*leave out the port/)])
   })
 
-  it('are no instances of a headless Service by name, since a gateway is told the Service alone', () => {
+  it('are not instances of a headless Service by name, since a gateway is told the Service alone', () => {
     const fixture = mesh([service('store', '{ port: 80, targetPort: 8080 }', 'clusterIP: None,'), pod, ...remote])
     expect(placesOf(fixture, 'shop/pod-1', 'shop/pod-1.store|8080')).toEqual(['10.0.0.1 8080 100'])
     expect(placesOf(fixture, 'shop/pod-1', 'shop/rack-2.store|8080')).toEqual([])

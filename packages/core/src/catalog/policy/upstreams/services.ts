@@ -138,7 +138,7 @@ function servedPorts(service: KindMap['Service'], problems: ProblemList): readon
       problems.error(
         'OSM_SPEC_SERVICE_PORT',
         `${field}.port`,
-        `port ${port} is declared twice; the first declaration holds`,
+        `port ${port} is declared twice; the first declaration applies`,
       )
       continue
     }
