@@ -2,7 +2,7 @@ import { redact } from '../../packages/driver-envoy/src/server/redact.js'
 import {
   decodeDeltaRequest,
   decodeStateOfTheWorldRequest,
-} from '../../packages/driver-envoy/src/server/request-codec.js'
+} from '../../packages/driver-envoy/src/server/state/request-codec.js'
 import { type FuzzTarget, invariant, textOf } from '../fuzz-target.js'
 
 /** The library for protobuf throws what JavaScript itself throws; the server ends the stream for any error. */

@@ -9,7 +9,7 @@ import type { State } from '../../test/xds/resources.js'
 import { resourcesOf } from '../../test/xds/resources.js'
 import { drain } from '../../test/xds/streams.js'
 import type { ProxyResources, TranslatedType } from '../resources/types.js'
-import type { Push, StreamState } from './push.js'
+import type { Push, StreamState } from './state/push.js'
 
 const translated = ['cluster', 'endpoints', 'listener', 'extension', 'route'] as const
 

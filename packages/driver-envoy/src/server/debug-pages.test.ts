@@ -3,7 +3,7 @@ import type { DebugResponse, ProxyRef } from '@osm-ts/driver-api'
 
 import { EnvoyHost } from '../../test/xds/envoy-host.js'
 import { DebugPages } from './debug-pages.js'
-import { PushHistory } from './push-history.js'
+import { PushHistory } from './state/push-history.js'
 import { type LiveStream, StreamRegistry } from './stream-registry.js'
 import { pushOrder } from './xds-types.js'
 

@@ -1,6 +1,6 @@
 import type { Eviction, Logger, Proxies } from '@osm-ts/driver-api'
 
-import type { AnyRequest } from './protocols.js'
+import type { AnyRequest } from './state/protocols.js'
 import type { ProxySession } from './proxy-session.js'
 
 /** A live stream, as others may use it. */

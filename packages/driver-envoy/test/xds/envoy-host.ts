@@ -1,7 +1,7 @@
 import { type ExtensionPart, hashPart, type Part, type ProxyPart } from '@osm-ts/driver-api/policy'
 import { FakeHost } from '@osm-ts/driver-testkit'
 
-import type { ResourceTranslator } from '../../src/server/translator-port.js'
+import type { ResourceTranslator } from '../../src/server/policies/translator-port.js'
 import { resourcesOf, type State } from './resources.js'
 
 /** A host whose policies say literally what a proxy is to have. */

@@ -1,7 +1,7 @@
 import type { TranslatedType } from '../../src/resources/types.js'
-import type { Push, StreamState } from '../../src/server/push.js'
-import type { DrainTime } from '../../src/server/retired-resources.js'
-import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/request-codec.js'
+import type { Push, StreamState } from '../../src/server/state/push.js'
+import type { DrainTime } from '../../src/server/policies/retired-resources.js'
+import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/state/request-codec.js'
 import type { ModelProxy } from './model-proxy.js'
 import { delta, deltaState, sotw, stateOfTheWorld } from './streams.js'
 

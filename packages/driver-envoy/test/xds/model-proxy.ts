@@ -1,5 +1,5 @@
 import type { EncodedResource, TranslatedType } from '../../src/resources/types.js'
-import type { Push } from '../../src/server/push.js'
+import type { Push } from '../../src/server/state/push.js'
 import { textOf } from './resources.js'
 
 /** How the model words a refusal. */

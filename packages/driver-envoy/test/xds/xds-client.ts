@@ -10,7 +10,7 @@ import {
   DiscoveryResponseSchema,
 } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
-import { aggregatedDiscovery, endpointDiscovery } from '../../src/server/service-definitions.js'
+import { aggregatedDiscovery, endpointDiscovery } from '../../src/server/responses/service-definitions.js'
 
 /** How to reach a server. */
 export interface XdsClientOptions {
