@@ -47,10 +47,12 @@ it('has a bounded number of series with 1,000 pods, after all kinds of trouble w
     // Asked again each time: a kind may be listed for the first time meanwhile.
     const isOfAllKinds = async (name: string, label = ''): Promise<boolean> =>
       (await seriesOf(name, label)) === (await seriesOf('kubernetes_list_count', 'outcome="ok"'))
-    await until(async () => {
+    // A watch that ends within a second of that clock counts as refused, and is opened again only after a pause.
+    const endWatches = async (): Promise<boolean> => {
       server.watches.end()
       return isOfAllKinds('kubernetes_watch_count', 'outcome="ok"')
-    })
+    }
+    await until(endWatches, 'a watch of each kind that ended in order', { everyMs: 500 })
     // Watches that miss more than is kept, then an API server that is away.
     server.watches.freeze()
     for (const type of Object.values(resourceTypes)) server.put(type, { name: 'other', namespace: 'other' })
