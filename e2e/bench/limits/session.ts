@@ -4,7 +4,7 @@ import type { Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api
 import { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit'
 import { Translator } from '@osm-ts/driver-envoy'
 
-import { PolicyDiffs, type PartStore as CatalogParts, PolicyStream } from '@osm-ts/core/testing'
+import { PolicyDiffs, type PolicyPartStore, PolicyStream } from '@osm-ts/core/testing'
 import {
   type EncodedResource,
   ResourceDiffer,
@@ -25,7 +25,7 @@ const scope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] } as co
 
 /** What all sessions of a replica share: that of the host and that of the driver of class envoy. */
 export class Replica {
-  readonly catalogParts: CatalogParts
+  readonly catalogParts: PolicyPartStore
   readonly diffs = new PolicyDiffs()
   readonly follower: PolicyFollowerPorts
   readonly roots: EncodedResource
@@ -34,7 +34,7 @@ export class Replica {
   readonly #differ = new ResourceDiffer()
 
   /** @param root - PEM that proxies verify each other by */
-  constructor(catalogParts: CatalogParts, root: string) {
+  constructor(catalogParts: PolicyPartStore, root: string) {
     this.catalogParts = catalogParts
     this.roots = rootCertificates({ id: 'root', certificates: [root] })
     const partOf = async (hash: PartHash): Promise<Part> => {

@@ -35,6 +35,6 @@ export {
 } from './policy/proxies/sidecar-addresses.js'
 export { mergeParticipation } from './views/participation.js'
 export { DEBOUNCE_CEILING_MS, DEBOUNCE_MS, Recompute, type RecomputeClock } from './recompute.js'
-export { PartStore } from './store/part-store.js'
+export { PolicyPartStore } from './store/policy-part-store.js'
 export { PolicyDiffs, type PolicyDiff } from './store/policy-diff.js'
 export type { PolicyProblem } from './policy/problems/problems.js'

@@ -29,7 +29,7 @@ import type { QueryCount } from './incremental/index.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
 import type { PolicyPart } from './policy/parts/policy-part.js'
 import type { EndpointsChange } from './store/endpoint-contents.js'
-import type { PartStore } from './store/part-store.js'
+import type { PolicyPartStore } from './store/policy-part-store.js'
 import { documentOf } from './store/policy-document.js'
 import { AccessViews } from './views/access-views.js'
 import { ClientEndpoints } from './views/client-endpoints.js'
@@ -205,7 +205,7 @@ export class MeshCatalog {
   }
 
   /** Parts of all versions that are in force or held. */
-  get parts(): PartStore {
+  get parts(): PolicyPartStore {
     return this.#computation.parts
   }
 

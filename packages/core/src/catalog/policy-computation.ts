@@ -17,7 +17,7 @@ import { groupProblems, problemGroups } from './policy/problems/problem-groups.j
 import type { PolicyPart } from './policy/parts/policy-part.js'
 import { proxyPart } from './policy/proxies/proxy.js'
 import { EndpointContents, type EndpointsChange } from './store/endpoint-contents.js'
-import { PartStore } from './store/part-store.js'
+import { PolicyPartStore } from './store/policy-part-store.js'
 import { WholePolicies } from './store/whole-policies.js'
 
 /** What policies are computed with. */
@@ -73,7 +73,7 @@ const nothingAnnounced: EndpointsAnnouncement = { services: [], accounts: [] }
  */
 export class PolicyComputation {
   /** Parts of the policies in force; anyone who still needs an older version holds it here. */
-  readonly parts = new PartStore({
+  readonly parts = new PolicyPartStore({
     held: (part) => {
       if (isEndpoints(part) && this.#engine !== undefined) this.endpoints.follow(this.#engine, part)
     },

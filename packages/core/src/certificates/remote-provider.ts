@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 
 import { isOsmError, OsmError, type Logger } from '@osm-ts/driver-api'
-import { backoffMs } from '@osm-ts/driver-api/toolkit'
+import { backoffMs, errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { abandonable } from '../async/abandonable.js'
 import type { CertificateProvider, ProviderFault, SignedLeaf, SigningRequest } from './certificate-provider.js'
@@ -268,7 +268,7 @@ async function withTimeout<T>(
 }
 
 function unavailable(name: string, cause: unknown): OsmError {
-  const message = `provider ${name} is unavailable: ${cause instanceof Error ? cause.message : String(cause)}`
+  const message = `provider ${name} is unavailable: ${errorMessage(cause)}`
   return new OsmError<CertificateErrorCode>('OSM_CERT_PROVIDER_UNAVAILABLE', message, { cause })
 }
 
@@ -278,7 +278,7 @@ function newest([first, ...others]: readonly X509Certificate[]): X509Certificate
 }
 
 function reasonOf(error: unknown): { readonly code?: string; readonly reason: string } {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = errorMessage(error)
   return isOsmError(error) ? { code: error.code, reason } : { reason }
 }
 

@@ -3,7 +3,7 @@ import type { Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api
 
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
-import { PartStore } from '../catalog/store/part-store.js'
+import { PolicyPartStore } from '../catalog/store/policy-part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import { proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import { CallersOfEndpoints } from './callers-of-endpoints.js'
@@ -39,7 +39,7 @@ export class PolicyDelivery {
   /** Sessions that have not acknowledged everything. */
   readonly unsettled: UnsettledSessions = { rejected: new Set(), unknown: new Set() }
   readonly #options: PolicyDeliveryOptions
-  readonly #store = new PartStore()
+  readonly #store = new PolicyPartStore()
   readonly #diffs = new PolicyDiffs()
   readonly #sessions = new Map<string, HostedSession>()
   readonly #callers = new CallersOfEndpoints<HostedSession>()

@@ -3,7 +3,7 @@ import { type Capabilities, optionalFeatures, type PartReport, type Principal } 
 import type { InboundPart, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
-import { PartStore } from '../catalog/store/part-store.js'
+import { PolicyPartStore } from '../catalog/store/policy-part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
 import { PolicyStream } from './policy-stream.js'
@@ -63,10 +63,10 @@ const wider = inbound([
 
 function start(beyond?: ConstructorParameters<typeof PolicyStream>[3]): {
   readonly stream: PolicyStream
-  readonly store: PartStore
+  readonly store: PolicyPartStore
   readonly next: () => Promise<PolicyUpdate>
 } {
-  const store = new PartStore()
+  const store = new PolicyPartStore()
   const stream = new PolicyStream(store, new PolicyDiffs(), undefined, beyond)
   const steps = stream.steps(new AbortController().signal)
   return {
@@ -163,7 +163,7 @@ describe('PolicyStream', () => {
   it('compares a policy with the previous one once, however often it is asked what is missing', async () => {
     const diffs = new PolicyDiffs()
     const between = jest.spyOn(diffs, 'between')
-    const stream = new PolicyStream(new PartStore(), diffs)
+    const stream = new PolicyStream(new PolicyPartStore(), diffs)
     stream.want(policy(open))
     const missing = stream.unacknowledged()
     expect(missing).not.toEqual([])

@@ -12,7 +12,7 @@ import { Latest } from '@osm-ts/driver-api/toolkit'
 
 import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
 import type { PolicyDiff, PolicyDiffs } from '../catalog/store/policy-diff.js'
-import type { PartStore } from '../catalog/store/part-store.js'
+import type { PolicyPartStore } from '../catalog/store/policy-part-store.js'
 import type { UnprotectedPort } from './unprotected-by-class.js'
 import type { ConnectedState } from './push-metrics.js'
 import type { SessionPushes } from './push-log.js'
@@ -51,7 +51,7 @@ interface Given {
  * deny form until the policy says something new. So is one that its class could not protect, from the start.
  */
 export class PolicyStream {
-  readonly #store: PartStore
+  readonly #store: PolicyPartStore
   readonly #diffs: PolicyDiffs
   readonly #pushes: Pick<SessionPushes, 'given'> | undefined
   readonly #beyond: (part: InboundPart) => UnprotectedPort | undefined
@@ -82,7 +82,7 @@ export class PolicyStream {
    * @param beyond - why a served port has to stay closed, if it has to
    */
   constructor(
-    store: PartStore,
+    store: PolicyPartStore,
     diffs: PolicyDiffs,
     pushes?: Pick<SessionPushes, 'given'>,
     beyond: (part: InboundPart) => UnprotectedPort | undefined = () => undefined,

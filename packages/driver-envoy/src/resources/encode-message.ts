@@ -8,6 +8,7 @@ import {
 } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { FeatureSet_FieldPresence as Presence, StructSchema } from '@bufbuild/protobuf/wkt'
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 
 import { ReverseWriter } from './reverse-writer.js'
 
@@ -290,7 +291,7 @@ function encodeScalar(field: DescField, type: Scalar, value: unknown): Uint8Arra
         return writer.bool(value as boolean).finish()
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw new TypeError(`cannot encode ${field.toString()}: ${reason}`, { cause: error })
   }
 }

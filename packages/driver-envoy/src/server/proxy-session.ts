@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
 import type { ApplyReport, Credential, Logger, ProxyRef } from '@osm-ts/driver-api'
 import type { PartRef, PolicyUpdate } from '@osm-ts/driver-api/policy'
-import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
+import { errorMessage, type SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import {
   CALLERS_SECRET_PREFIX,
@@ -154,7 +154,7 @@ export class ProxySession<Request extends AnyRequest> {
     try {
       resources = await this.#options.follower.apply(update)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorMessage(error)
       this.#options.logger.error(
         { ...this.#who(), code: 'OSM_ENVOY_TRANSLATION', revision: update.revision, error: redact(reason) },
         'policy cannot be translated, the last good configuration stays in force',

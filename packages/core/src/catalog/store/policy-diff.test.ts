@@ -3,7 +3,7 @@ import type { PartHash, ProxyPart, SetMemberKind, SetPart } from '@osm-ts/driver
 import fc from 'fast-check'
 
 import { makePart, type PolicyPart } from '../policy/parts/policy-part.js'
-import { PartStore } from './part-store.js'
+import { PolicyPartStore } from './policy-part-store.js'
 import { PolicyDiffs, refOf } from './policy-diff.js'
 
 const leaf = (kind: 'endpoints' | 'outbound', id: string, version: number): PolicyPart => {
@@ -118,14 +118,14 @@ describe('PolicyDiffs', () => {
   })
 })
 
-describe('PartStore', () => {
+describe('PolicyPartStore', () => {
   it('holds exactly what the versions in use need', () => {
     fc.assert(
       fc.property(
         fc.array(shapes, { minLength: 1, maxLength: 5 }),
         fc.array(fc.nat(4), { maxLength: 10 }),
         (list, order) => {
-          const store = new PartStore()
+          const store = new PolicyPartStore()
           // Each holder brings its own object: equal parts must count as one, whatever object they are.
           const held = new Map<number, PolicyPart[]>()
           for (const pick of order) {
@@ -160,7 +160,7 @@ describe('PartStore', () => {
         (list, steps) => {
           const versions = list.map(build)
           const at = (pick: number) => versions[pick % versions.length] as PolicyPart<ProxyPart>
-          const [replacing, plain] = [new PartStore(), new PartStore()]
+          const [replacing, plain] = [new PolicyPartStore(), new PolicyPartStore()]
           // Two holders at once, so that a version may stay for the sake of the other.
           const held = [at(0), at(1)]
           for (const version of held) for (const store of [replacing, plain]) store.retain(version)
@@ -182,7 +182,7 @@ describe('PartStore', () => {
   })
 
   it('knows every origin of equal parts', () => {
-    const store = new PartStore()
+    const store = new PolicyPartStore()
     const [one, two] = [principals('p'), principals('p')]
     store.retain(one)
     store.retain(two)
@@ -193,7 +193,7 @@ describe('PartStore', () => {
 
   it('refuses to release a part that is not held', () => {
     const part = principals('p')
-    const store = new PartStore()
+    const store = new PolicyPartStore()
     store.retain(part)
     store.release(part)
     expect(store.get(part.hash)).toBeUndefined()

@@ -1,3 +1,4 @@
+import { errorMessage } from '@osm-ts/driver-api/toolkit'
 import type { JsonObject } from '@osm-ts/endpoints-api'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
@@ -10,7 +11,7 @@ export function compileSchema(schema: JsonObject): SchemaCheck {
   try {
     validate = new Ajv2020({ allErrors: true, strict: false, code: { optimize: false } }).compile(schema)
   } catch (error) {
-    const fault = `the schema of the plug-in is invalid: ${error instanceof Error ? error.message : String(error)}`
+    const fault = `the schema of the plug-in is invalid: ${errorMessage(error)}`
     return () => [fault]
   }
   return (value, root) => {

@@ -25,7 +25,7 @@ export interface PartWatch {
  * Parts form a graph without cycles, and each holds what it refers to. A version is held by holding its root; when the last holder lets go,
  * whatever only that version needed goes with it.
  */
-export class PartStore {
+export class PolicyPartStore {
   readonly #entries = new Map<PartHash, Entry>()
   readonly #watch: PartWatch | undefined
 
