@@ -45,7 +45,7 @@ describe('the Envoy that is to be run', () => {
 
   it('must be there', () => {
     const context = { cwd: folder, variables: { ENVOY_BIN: 'nowhere' } }
-    expect(() => findEnvoy(context, undefined)).toThrow('nowhere is no program that can be run')
+    expect(() => findEnvoy(context, undefined)).toThrow('nowhere is not a program that can be run')
     expect(() => findEnvoy({ cwd: folder, variables: { PATH: folder } }, undefined)).toThrow(
       'there is no envoy on the PATH',
     )

@@ -179,7 +179,7 @@ describe('OutsideCertificates', () => {
     ['the trust domain itself', wantedBy({ names: ['Mesh.Example'] }), 'a name outside mesh.example'],
     ['a wildcard', wantedBy({ names: ['*.example'] }), 'without wildcard'],
     ['a Secret of another namespace', wantedBy({ secret: { namespace: 'bank', name: 'a' } }), 'must be in shop'],
-    ['a Secret outside the mesh', gateway('a', 'elsewhere'), 'no namespace of the mesh'],
+    ['a Secret outside the mesh', gateway('a', 'elsewhere'), 'not a namespace of the mesh'],
     ['the Secret of the roots', gateway('osm-ca-bundle'), 'may be one of'],
   ])('issues nothing for %s', async (_what, asked, message) => {
     cluster.join('bank')
