@@ -71,8 +71,12 @@ describe('a namespace that is enrolled step by step', () => {
 
   it('loses no request while its endpoints get sidecars one by one and lose them again', async () => {
     const load = await loadInside(namespaceOf(mesh), `http://web.shop:${HTTP}/`, { kept: 2, fresh: 2 })
+    const start = performance.now()
+    const steps: string[] = []
+    const note = (step: string): void => void steps.push(`${step} at ${Math.round(performance.now() - start)} ms`)
     await mesh.apply('first.yaml', meshed('first'))
     await answeredBy('first')
+    note('first answers')
     await mesh.write('old.yaml')
     await mesh.settled()
     await eventually(
@@ -80,10 +84,13 @@ describe('a namespace that is enrolled step by step', () => {
       (all) => all.join() === 'first',
       { what: 'nothing for the one without' },
     )
+    note('only first answers')
     await mesh.apply('second.yaml', meshed('second'))
     await answeredBy('second')
+    note('second answers')
     await mesh.write('old.yaml', old())
     await answeredBy('bare')
+    note('the controller hangs')
     // Callers learn late that the two are about to end: later than drivers have sidecars wait for that.
     const controller = mesh.mesh.controllerPid() ?? 0
     process.kill(controller, 'SIGSTOP')
@@ -91,13 +98,16 @@ describe('a namespace that is enrolled step by step', () => {
     await mesh.write('second.yaml')
     await pause(HANG_MS)
     process.kill(controller, 'SIGCONT')
+    note('the controller goes on')
     await eventually(
       () => servers(6),
       (all) => all.join() === 'bare',
       { what: 'the last sidecar to go' },
     )
+    note('only the one without a sidecar answers')
     const { sent, failures } = await load.stop()
-    expect(failures).toEqual([])
+    // The steps tell when it failed.
+    expect({ failures, steps }).toEqual({ failures: [], steps })
     expect(sent).toBeGreaterThan(500)
   })
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 /** What became of the requests of a load. */
 export interface LoadCount {
   readonly sent: number
-  /** What came instead of 200, and why as far as the sidecar says; each once, the first twenty. */
+  /** What came instead of 200, and why as far as the sidecar says; each once with its number and its time, the first twenty. */
   readonly failures: readonly string[]
   /** Requests by status of the answer, or by error code. */
   readonly outcomes: Readonly<Record<string, number>>
@@ -25,8 +25,14 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number(kept) })
 let ends = false
 let begun = false
 let sent = 0
-const failures = []
+const failures = new Map()
 const outcomes = {}
+const fail = (text) => {
+  const now = Math.round(performance.now())
+  const known = failures.get(text)
+  failures.set(text, { count: (known?.count ?? 0) + 1, first: known?.first ?? now, last: now })
+}
+const described = ([text, { count, first, last }]) => text + ' (' + count + ' times, from ' + first + ' to ' + last + ' ms)'
 process.stdin.on('end', () => { ends = true }).resume()
 const ask = (connections) => new Promise((resolve) => {
   const asked = request(url, { agent: connections, timeout: 20000 }, (response) => {
@@ -43,7 +49,7 @@ const follow = async (connections) => {
     const answer = await ask(connections)
     const outcome = String(answer).split(' ')[0]
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-    if (answer !== 200) failures.push(String(answer))
+    if (answer !== 200) fail(String(answer))
     if (!begun) console.log('begun')
     begun = true
     await new Promise((resolve) => setTimeout(resolve, ${String(PAUSE_MS)}))
@@ -52,7 +58,7 @@ const follow = async (connections) => {
 const many = (count, connections) => Array.from({ length: Number(count) }, () => follow(connections))
 Promise.all([...many(kept, agent), ...many(fresh, false)]).then(() => {
   agent.destroy()
-  console.log(JSON.stringify({ sent, failures: [...new Set(failures)].slice(0, 20), outcomes }))
+  console.log(JSON.stringify({ sent, failures: [...failures].slice(0, 20).map(described), outcomes }))
 })`
 
 /** Requests from a network namespace, one after the other: some on connections that are kept, some each on one of its own. */

@@ -27,8 +27,10 @@ export async function untilListening(
 ): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!signal.aborted && performance.now() < deadline) {
+    // In this order: a process that enters its namespace in between must not be taken for one whose ports are open.
+    const inside = isInside(pid, networkNamespace)
     const open = listeningPorts(pid)
-    if (open === undefined || (isInside(pid, networkNamespace) && ports.every((port) => open.has(port)))) return
+    if (open === undefined || (inside && ports.every((port) => open.has(port)))) return
     await pause(LOOK_AGAIN_MS)
   }
 }
