@@ -27,7 +27,13 @@ async function run(args, { input = '', env = {} } = {}) {
   return { code, output, complaints: complaints.toString() }
 }
 
-const outcome = ({ code, output }) => ({ code, output: output.toString() })
+/** Code of ssh for a fault of its own; only its complaints tell which. */
+const SSH_FAULT = 255
+const outcome = ({ code, output, complaints }) => ({
+  code,
+  output: output.toString(),
+  ...(code === SSH_FAULT && { complaints }),
+})
 const size = ({ code, output }) => ({ code, ...digest(output) })
 
 const kinds = {

@@ -123,6 +123,8 @@ const kinds = {
       'UsePAM no',
       'PidFile none',
       'PrintMotd no',
+      // Of more than ten connections that are not authenticated yet, sshd drops some at random.
+      'MaxStartups 100',
       'Banner none',
     ]
     return { argv: [program, '-D', '-e', '-f', write('sshd_config', `${config.join('\n')}\n`)] }
