@@ -165,7 +165,7 @@ describe('osm-injector behind a real API server', () => {
     [
       '250 KiB in a list',
       { 'openservicemesh.io/inbound-port-exclusion-list': '80,'.repeat(83_000) },
-      /holds more than 512 entries/,
+      /has more than 512 entries/,
     ],
     [
       '250 KiB in one item',
