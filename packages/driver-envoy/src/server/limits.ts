@@ -27,8 +27,10 @@ export const limits = {
   /** Connections between their turn and their first configuration, and how long one of them counts once it is known whose it is. */
   maxArrivals: 96,
   arrivalTurnMs: 250,
-  /** Bytes of responses that may be on their way when the next one is written: grpc-js copies each response for each stream. */
-  maxBytesInFlight: 4 * 1024 * 1024,
+  /** Responses that may be on their way at the same moment: grpc-js copies each response for each stream, and Node.js encrypts them in one turn. */
+  maxWritesInFlight: 32,
+  /** More of them may be while they are smaller than this together. */
+  smallWriteBytes: 1024 * 1024,
   /** After that a write no longer counts: a slow proxy must not hold up others. */
   slowWriteMs: 1_000,
   /** A proxy that does not read for so long is cut off. */

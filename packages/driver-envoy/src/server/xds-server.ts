@@ -120,7 +120,11 @@ export class XdsServer {
       diff,
       trace,
       prepared: new PreparedResponses(),
-      writeQueue: new WriteQueue({ maxBytesInFlight: limits.maxBytesInFlight, turnMs: limits.turnMs }),
+      writeQueue: new WriteQueue({
+        maxInFlight: limits.maxWritesInFlight,
+        smallBytes: limits.smallWriteBytes,
+        turnMs: limits.turnMs,
+      }),
       reports: new ReportQueue(limits),
       writes: new WriteWatch(limits),
       streams: this.streams,

@@ -13,25 +13,30 @@ export interface Writer {
 
 /** Bounds of a {@link WriteQueue}. */
 export interface WriteQueueOptions {
-  /** Bytes that may be on their way when the next response is written. */
-  readonly maxBytesInFlight: number
+  /** Responses that may be on their way at the same moment. */
+  readonly maxInFlight: number
+  /** More of them may be while all of them together have fewer bytes. */
+  readonly smallBytes: number
   /** Milliseconds of work in one turn of the event loop. */
   readonly turnMs: number
 }
 
 /**
- * Writes to many streams in the order in which they came. While many bytes are on their way, the others wait. What is written is decided when it is a
+ * Writes to many streams in the order in which they came. While many responses are on their way, the others wait. What is written is decided when it is a
  * stream's turn, so that a proxy that had to wait is sent the newest state.
  *
- * The bound is in bytes: a small change is written to all proxies in one turn, before any of their acknowledgements is read.
+ * Small responses do not wait: a small change is written to all proxies in one turn, before any of their acknowledgements is read.
  */
 export class WriteQueue {
   readonly #queue: TurnQueue<Writer>
-  readonly #maxBytesInFlight: number
+  readonly #maxInFlight: number
+  readonly #smallBytes: number
+  #inFlight = 0
   #bytesInFlight = 0
 
-  constructor({ maxBytesInFlight, turnMs }: WriteQueueOptions) {
-    this.#maxBytesInFlight = maxBytesInFlight
+  constructor({ maxInFlight, smallBytes, turnMs }: WriteQueueOptions) {
+    this.#maxInFlight = maxInFlight
+    this.#smallBytes = smallBytes
     this.#queue = new TurnQueue({ work: (writer) => this.#write(writer), turnMs })
   }
 
@@ -46,16 +51,22 @@ export class WriteQueue {
   }
 
   #write(writer: Writer): void {
-    let [isOver, counted] = [false, 0]
-    const bytes = writer.writeNext(() => {
+    let [isOver, bytes] = [false, 0]
+    this.#inFlight += 1
+    const written = writer.writeNext(() => {
+      if (isOver) return
       isOver = true
-      this.#bytesInFlight -= counted
-      counted = 0
-      if (this.#bytesInFlight < this.#maxBytesInFlight) this.#queue.resume()
+      this.#inFlight -= 1
+      this.#bytesInFlight -= bytes
+      if (!this.#isFull) this.#queue.resume()
     })
     if (isOver) return
-    counted = bytes
+    bytes = written
     this.#bytesInFlight += bytes
-    if (this.#bytesInFlight >= this.#maxBytesInFlight) this.#queue.pause()
+    if (this.#isFull) this.#queue.pause()
+  }
+
+  get #isFull(): boolean {
+    return this.#inFlight >= this.#maxInFlight && this.#bytesInFlight >= this.#smallBytes
   }
 }
