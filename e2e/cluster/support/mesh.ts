@@ -100,9 +100,14 @@ export class Mesh {
   }
 
   /** Enrols a namespace by `osm namespace add`, and returns when the API server reaches the webhook for its pods. */
-  async add({ name, image }: TestNamespace, options: readonly string[] = []): Promise<void> {
-    const { code, stderr } = await this.osm('namespace', 'add', name, '--mesh-name', this.name, ...options)
-    if (code !== 0) throw new Error(`osm namespace add ${name} failed with ${code}: ${stderr}`)
+  async add(namespace: TestNamespace, options: readonly string[] = []): Promise<void> {
+    const { code, stderr } = await this.osm('namespace', 'add', namespace.name, '--mesh-name', this.name, ...options)
+    if (code !== 0) throw new Error(`osm namespace add ${namespace.name} failed with ${code}: ${stderr}`)
+    await this.untilPodsAreReviewed(namespace)
+  }
+
+  /** Returns when the API server reaches the webhook for pods of an enrolled namespace: a ready injector is not yet in every node's rules of Services. */
+  async untilPodsAreReviewed({ name, image }: TestNamespace): Promise<void> {
     const pod = appPod({ name: 'webhook-probe', namespace: name, image })
     const input = JSON.stringify(pod)
     const review = async (): Promise<true | undefined> => {

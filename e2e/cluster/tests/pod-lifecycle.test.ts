@@ -138,6 +138,7 @@ describe('a node that is drained', () => {
       // The drain has moved the injector too, and until it runs again no pod can be created.
       const injector = ['rollout', 'status', 'deploy/osm-injector', '-n', mesh.namespace, '--timeout=240s']
       await cluster.kubectl.run(injector, { timeoutMs: testTimeoutMs })
+      await mesh.untilPodsAreReviewed(namespace)
       release()
     }
   })

@@ -1,11 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+/** An answer other than 200, and when it came. */
+interface LoadFailure {
+  /** The error code, or the status and what the sidecar says of it. */
+  readonly answer: string
+  readonly count: number
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
 /** What became of the requests of a load. */
 export interface LoadCount {
   readonly sent: number
-  /** What came instead of 200, and why as far as the sidecar says; each once with its number and its time, the first twenty. */
-  readonly failures: readonly string[]
+  /** One for each answer, the first twenty. */
+  readonly failures: readonly LoadFailure[]
   /** Requests by status of the answer, or by error code. */
   readonly outcomes: Readonly<Record<string, number>>
 }
@@ -27,12 +36,11 @@ let begun = false
 let sent = 0
 const failures = new Map()
 const outcomes = {}
-const fail = (text) => {
-  const now = Math.round(performance.now())
-  const known = failures.get(text)
-  failures.set(text, { count: (known?.count ?? 0) + 1, first: known?.first ?? now, last: now })
+const fail = (answer) => {
+  const lastMs = Math.round(performance.now())
+  const known = failures.get(answer)
+  failures.set(answer, { answer, count: (known?.count ?? 0) + 1, firstMs: known?.firstMs ?? lastMs, lastMs })
 }
-const described = ([text, { count, first, last }]) => text + ' (' + count + ' times, from ' + first + ' to ' + last + ' ms)'
 process.stdin.on('end', () => { ends = true }).resume()
 const ask = (connections) => new Promise((resolve) => {
   const asked = request(url, { agent: connections, timeout: 20000 }, (response) => {
@@ -58,7 +66,7 @@ const follow = async (connections) => {
 const many = (count, connections) => Array.from({ length: Number(count) }, () => follow(connections))
 Promise.all([...many(kept, agent), ...many(fresh, false)]).then(() => {
   agent.destroy()
-  console.log(JSON.stringify({ sent, failures: [...failures].slice(0, 20).map(described), outcomes }))
+  console.log(JSON.stringify({ sent, failures: [...failures.values()].slice(0, 20), outcomes }))
 })`
 
 /** Requests from a network namespace, one after the other: some on connections that are kept, some each on one of its own. */
