@@ -18,3 +18,12 @@ export const FORWARD_PROXY_DRAIN = 'egress'
 export function egressDrainId({ protocol, port }: Pick<EgressPart, 'protocol' | 'port'>): string {
   return `egress.${protocol}.${port}`
 }
+
+/** What the names of route configurations start with that contain nothing but ways out; a port follows. */
+export const EGRESS_ROUTES_PREFIX = 'rds-egress.'
+
+/** The id for the ways out in a route configuration; undefined if it contains others as well, or none. */
+export function egressDrainIdOfRoutes(name: string): string | undefined {
+  if (!name.startsWith(EGRESS_ROUTES_PREFIX)) return undefined
+  return egressDrainId({ protocol: 'http', port: Number(name.slice(EGRESS_ROUTES_PREFIX.length)) })
+}

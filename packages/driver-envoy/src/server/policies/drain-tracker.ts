@@ -96,15 +96,18 @@ export class DrainTracker {
   }
 
   /**
-   * Treats these ports as if access had been withdrawn: what decides about it has changed while no one watched, and what it was before is not known.
+   * Treats these ports and ways out as if access had been withdrawn: what decides about it has changed while no one watched, and what it was before is not
+   * known.
    *
+   * @param ids - `all`: all served ports, since their roots have changed
    * @returns true if one of them is served
    */
   assumeWithdrawn(ids: ReadonlySet<string> | 'all', proxy: ProxyPart): boolean {
     const served = servedBy(proxy, this.#egress)
     const current = this.#epochs
     this.#epochs = this.#over(served, (id) => {
-      const cause = served.inbound.get(id) ?? served.ingress.get(id)
+      const isEgress = served.egress.includes(id) && ids !== 'all'
+      const cause = isEgress ? (proxy.egress ?? proxy.mesh) : (served.inbound.get(id) ?? served.ingress.get(id))
       return (ids === 'all' || ids.has(id)) && cause !== undefined ? nextEpoch(current.get(id), cause) : current.get(id)
     })
     return [...this.#epochs].some(([id, epoch]) => current.get(id) !== epoch)

@@ -15,6 +15,7 @@ import { proxyPart } from '@osm-ts/driver-testkit'
 import { resourcesAsJson } from '../../../test/resources-as-json.js'
 import { Translator } from '../../translate/translator.js'
 import { DrainTracker, type PolicyView } from './drain-tracker.js'
+import { deltaProtocol } from '../state/protocols.js'
 import { epochsOf, versionLabel } from '../state/version-label.js'
 
 const http = (host: string, port = 80, match: object = {}): EgressPart =>
@@ -117,6 +118,16 @@ describe('epochs of ways out of the mesh', () => {
     expect(late.assumeWithdrawn(new Set(), view([api]).proxy)).toBe(false)
     expect(late.epochs).toEqual(drains.epochs)
   })
+
+  it('move where something changed while the proxy was away, but not with the roots', () => {
+    const { proxy } = view([api, http('a.example.com', 81)])
+    const drains = new DrainTracker()
+    drains.advance(undefined, view([api, http('a.example.com', 81)]))
+    expect(drains.assumeWithdrawn('all', proxy)).toBe(false)
+    expect(drains.assumeWithdrawn(new Set(['egress.http.82']), proxy)).toBe(false)
+    expect(drains.assumeWithdrawn(new Set(['egress.http.80']), proxy)).toBe(true)
+    expect([...drains.epochs.keys()]).toEqual(['egress.http.80'])
+  })
 })
 
 describe('filter chains of ways out of the mesh', () => {
@@ -141,6 +152,19 @@ describe('filter chains of ways out of the mesh', () => {
     const before = chains(new Map())
     return [...chains(new Map([[id, 'epoch']]))].flatMap(([name, text]) => (before.get(name) === text ? [] : [name]))
   }
+
+  it('have routes that tell a proxy with others from one with these', () => {
+    const { route } = new Translator().translate(policy.proxy, lookup, 1, new Map()).types
+    const missed = (versionOf: (name: string) => string): readonly string[] => {
+      const initialVersions = new Map([...route].map(({ name }) => [name, versionOf(name)]))
+      const request = { typeUrl: '', responseNonce: '', subscribe: [], unsubscribe: [], initialVersions }
+      return [...deltaProtocol.missedRules(request, route)].filter((id) => id.startsWith('egress'))
+    }
+    expect(missed((name) => route.get(name)?.version ?? '')).toEqual([])
+    expect(missed(() => 'another')).toContain('egress.http.80')
+    const only = (name: string): string => (name === 'rds-egress.80' ? 'another' : (route.get(name)?.version ?? ''))
+    expect(missed(only)).toEqual(['egress.http.80'])
+  })
 
   it('change with the epoch of their port and protocol alone', () => {
     expect(changedBy('egress.http.80')).toEqual(['egress-http.80'])

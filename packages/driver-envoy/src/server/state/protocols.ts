@@ -1,3 +1,4 @@
+import { egressDrainIdOfRoutes } from '../../resources/drain-ids.js'
 import type { EncodedResource, ResourceSet } from '../../resources/types.js'
 import { DeltaState } from './delta-state.js'
 import type { StreamState, VersionLabels } from './push.js'
@@ -33,7 +34,7 @@ export interface Protocol<Request extends AnyRequest> {
   versionsOf(request: Request): Iterable<string>
   labels(epochs: DrainEpochs, routes: ResourceSet): VersionLabels
   secretLabel(roots: EncodedResource, callers: readonly EncodedResource[]): string
-  /** Ids of served ports whose rules are not those that a first request for routes reports. */
+  /** Ids of served ports, and of ways out, whose rules are not those that a first request for routes reports. */
   missedRules(request: Request, routes: ResourceSet): ReadonlySet<string>
   /** True if the roots are not those that a first request for secrets reports. */
   missedRoots(request: Request, roots: EncodedResource): boolean
@@ -54,7 +55,7 @@ export const deltaProtocol: Protocol<DeltaRequest> = {
     for (const [name, version] of initialVersions) {
       const route = routes.get(name)
       if (route !== undefined && versionHash(version) !== route.version)
-        for (const id of servedIds(route)) missed.add(id)
+        for (const id of [...servedIds(route), egressDrainIdOfRoutes(name)]) if (id !== undefined) missed.add(id)
     }
     return missed
   },

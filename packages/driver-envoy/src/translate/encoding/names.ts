@@ -8,6 +8,7 @@ import type {
   ProbeBinding,
 } from '@osm-ts/driver-api/policy'
 
+import { EGRESS_ROUTES_PREFIX } from '../../resources/drain-ids.js'
 import { CALLERS_SECRET_PREFIX } from '../../resources/types.js'
 import type { ClusterShare } from '../routing/weights.js'
 
@@ -43,7 +44,7 @@ export const names = {
   sharedManager: (port: number, shard: string, version: string) => `hcm.${port}|${shard}|${version}`,
   serviceRoutes: ({ service, port }: OutboundPart) => `rds-outbound.${port}|${serviceName(service)}`,
   ingressRoutes: 'rds-ingress',
-  egressRoutes: (port: number) => `rds-egress.${port}`,
+  egressRoutes: (port: number) => `${EGRESS_ROUTES_PREFIX}${port}`,
   forwardProxyRoutes: 'rds-outbound.http-proxy',
 
   inboundVirtualHost: (host: string) => `inbound_virtual-host|${host}`,
