@@ -285,18 +285,19 @@ export class ProxySession<Request extends AnyRequest> {
   #drainMissed(): void {
     const { protocol, follower, logger } = this.#options
     if (follower.resources === undefined) return
-    let ids: ReadonlySet<string> | 'all' = new Set<string>()
+    let ids: ReadonlySet<string> = new Set()
+    let rootsChanged = false
     if (this.#routeClaims !== undefined) ids = protocol.missedRules(this.#routeClaims, follower.resources.types.route)
     this.#routeClaims = undefined
     if (this.#secretClaims !== undefined && this.#roots !== undefined) {
-      const missed = protocol.missedCallers(this.#secretClaims, follower.resources.callers)
-      ids = protocol.missedRoots(this.#secretClaims, this.#roots) ? 'all' : new Set([...ids, ...missed])
+      ids = new Set([...ids, ...protocol.missedCallers(this.#secretClaims, follower.resources.callers)])
+      rootsChanged = protocol.missedRoots(this.#secretClaims, this.#roots)
       this.#secretClaims = undefined
     }
-    if (ids !== 'all' && ids.size === 0) return
-    const resources = follower.assumeWithdrawn(ids)
+    if (!rootsChanged && ids.size === 0) return
+    const resources = follower.assumeWithdrawn({ ids, rootsChanged })
     if (resources === undefined) return
-    const ports = ids === 'all' ? ids : [...ids]
+    const ports = rootsChanged ? 'all' : [...ids]
     logger.info({ ...this.#who(), ports }, 'rules changed while the proxy was away, its connections are drained')
     this.#show(resources)
   }

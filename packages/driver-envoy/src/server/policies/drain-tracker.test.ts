@@ -127,8 +127,8 @@ describe('the drain typeState', () => {
   it('drains ports whose rules changed unseen', () => {
     const drains = new DrainTracker()
     drains.advance(undefined, narrow)
-    expect(drains.assumeWithdrawn(new Set(['ns/unknown|1']), narrow.proxy)).toBe(false)
-    expect(drains.assumeWithdrawn(new Set([id]), narrow.proxy)).toBe(true)
+    expect(drains.assumeWithdrawn({ ids: new Set(['ns/unknown|1']), rootsChanged: false }, narrow.proxy)).toBe(false)
+    expect(drains.assumeWithdrawn({ ids: new Set([id]), rootsChanged: false }, narrow.proxy)).toBe(true)
     expect(drains.epochs.has(id)).toBe(true)
   })
 })

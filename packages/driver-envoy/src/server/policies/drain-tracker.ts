@@ -26,6 +26,13 @@ export interface PolicyView {
   readonly find: (hash: PartHash) => Part | undefined
 }
 
+/** What changed while a proxy was away. */
+export interface MissedChanges {
+  /** Ids of served ports and of ways out. */
+  readonly ids: ReadonlySet<string>
+  readonly rootsChanged: boolean
+}
+
 /** The hash that a served port has in a policy, by id. */
 interface Served {
   readonly inbound: ReadonlyMap<string, PartHash>
@@ -99,16 +106,17 @@ export class DrainTracker {
    * Treats these ports and ways out as if access had been withdrawn: what decides about it has changed while no one watched, and what it was before is not
    * known.
    *
-   * @param ids - `all`: all served ports, since their roots have changed
+   * @param missed - where the roots have changed, access to all served ports counts as withdrawn
    * @returns true if one of them is served
    */
-  assumeWithdrawn(ids: ReadonlySet<string> | 'all', proxy: ProxyPart): boolean {
+  assumeWithdrawn({ ids, rootsChanged }: MissedChanges, proxy: ProxyPart): boolean {
     const served = servedBy(proxy, this.#egress)
     const current = this.#epochs
     this.#epochs = this.#over(served, (id) => {
-      const isEgress = served.egress.includes(id) && ids !== 'all'
+      const isEgress = served.egress.includes(id)
       const cause = isEgress ? (proxy.egress ?? proxy.mesh) : (served.inbound.get(id) ?? served.ingress.get(id))
-      return (ids === 'all' || ids.has(id)) && cause !== undefined ? nextEpoch(current.get(id), cause) : current.get(id)
+      const isMissed = ids.has(id) || (rootsChanged && !isEgress)
+      return isMissed && cause !== undefined ? nextEpoch(current.get(id), cause) : current.get(id)
     })
     return [...this.#epochs].some(([id, epoch]) => current.get(id) !== epoch)
   }

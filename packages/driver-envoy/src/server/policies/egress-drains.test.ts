@@ -115,7 +115,7 @@ describe('epochs of ways out of the mesh', () => {
     late.advance(view([api]), view([]))
     expect([...late.epochs]).toEqual([])
     late.restore(epochs)
-    expect(late.assumeWithdrawn(new Set(), view([api]).proxy)).toBe(false)
+    expect(late.assumeWithdrawn({ ids: new Set(), rootsChanged: true }, view([api]).proxy)).toBe(false)
     expect(late.epochs).toEqual(drains.epochs)
   })
 
@@ -123,9 +123,10 @@ describe('epochs of ways out of the mesh', () => {
     const { proxy } = view([api, http('a.example.com', 81)])
     const drains = new DrainTracker()
     drains.advance(undefined, view([api, http('a.example.com', 81)]))
-    expect(drains.assumeWithdrawn('all', proxy)).toBe(false)
-    expect(drains.assumeWithdrawn(new Set(['egress.http.82']), proxy)).toBe(false)
-    expect(drains.assumeWithdrawn(new Set(['egress.http.80']), proxy)).toBe(true)
+    const missed = (id: string, rootsChanged: boolean): boolean =>
+      drains.assumeWithdrawn({ ids: new Set([id]), rootsChanged }, proxy)
+    expect(missed('egress.http.82', true)).toBe(false)
+    expect(missed('egress.http.80', true)).toBe(true)
     expect([...drains.epochs.keys()]).toEqual(['egress.http.80'])
   })
 })

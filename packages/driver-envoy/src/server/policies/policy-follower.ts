@@ -2,7 +2,7 @@ import { type Part, type PartHash, partRefs, type PolicyUpdate, type ProxyPart }
 import type { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { ProxyResources } from '../../resources/types.js'
-import { DrainTracker } from './drain-tracker.js'
+import { DrainTracker, type MissedChanges } from './drain-tracker.js'
 import type { DrainTime } from './retired-resources.js'
 import { RetiredServices } from './retired-services.js'
 import type { DrainEpochs, ResourceTranslator } from './translator-port.js'
@@ -87,8 +87,8 @@ export class PolicyFollower {
   }
 
   /** Drains served ports whose rules or roots changed while the proxy was away. Undefined if that changes nothing. */
-  assumeWithdrawn(ids: ReadonlySet<string> | 'all'): ProxyResources | undefined {
-    return this.#proxy !== undefined && this.#drains.assumeWithdrawn(ids, this.#proxy) ? this.#again() : undefined
+  assumeWithdrawn(missed: MissedChanges): ProxyResources | undefined {
+    return this.#proxy !== undefined && this.#drains.assumeWithdrawn(missed, this.#proxy) ? this.#again() : undefined
   }
 
   /** Milliseconds until {@link expire} changes something; undefined if it never does. */
